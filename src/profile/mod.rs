@@ -1,0 +1,182 @@
+//! What a profile file says, checked for its form: the words of the language and nothing of any
+//! machine.
+//!
+//! A [`Profile`] is a value: [`Profile::parse`] reads one from TOML, and the same structs can be
+//! filled in from Rust. Must not know: which kinds of channel exist, CPUs, how anything is run.
+//! Reading on: `parse.rs` from text to these structs, `expr.rs` for the numbers, `fault.rs` for
+//! what is wrong and where.
+
+pub mod expr;
+pub mod fault;
+
+pub use expr::{Expr, Span};
+pub use fault::{Fault, Faults};
+
+use crate::base::Unit;
+
+/// A pattern of threads: who exists, who wakes whom, what they do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profile {
+    /// The name of the built-in, or the file's stem.
+    pub name: String,
+    /// The text it came from, for faults that are found later; empty if built in Rust.
+    pub source: Source,
+    /// One line: what the threads do.
+    pub about: String,
+    pub params: Vec<Param>,
+    /// How often the whole pattern (teams and channels) is repeated.
+    pub copies: Expr,
+    /// Length of the measured window (ns). Without it the run ends when its foreground teams do.
+    pub duration: Option<Expr>,
+    /// Time between the start and the window (ns).
+    pub warmup: Option<Expr>,
+    /// The metrics that this profile is about, the first being its result.
+    pub watch: Vec<Watch>,
+    pub channels: Vec<Channel>,
+    pub teams: Vec<Team>,
+}
+
+/// The text of a profile and where it was found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Source {
+    /// Path as given by the user, `profiles/NAME.toml` for a built-in, or empty.
+    pub path: String,
+    pub text: String,
+}
+
+/// A word of the profile: a kind, a policy, or the name of a parameter that stands for one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    pub text: String,
+    pub span: Span,
+}
+
+/// A named value that the command line can set (`--groups 20`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Param {
+    pub name: String,
+    pub span: Span,
+    /// Letter of the short flag.
+    pub short: Option<char>,
+    pub about: String,
+    pub value: ParamValue,
+}
+
+/// What a parameter may be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ParamValue {
+    /// A number with a unit; the default may use machine facts (`"cpus / 3"`).
+    Number { default: Expr, unit: Unit, min: f64, max: f64 },
+    /// One of several words; `choices` empty means that the place of use checks it.
+    Word { default: Word, choices: Vec<String> },
+}
+
+/// A metric that the profile is about, and the property of the scheduler that it separates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watch {
+    pub metric: Word,
+    pub about: String,
+}
+
+/// `count` ways, all of one kind, for threads to wake each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Channel {
+    pub name: String,
+    pub span: Span,
+    pub kind: Word,
+    pub count: Expr,
+    /// Default size of a message (bytes); a step may give its own.
+    pub bytes: Option<Expr>,
+}
+
+/// Identical tasks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Team {
+    pub name: String,
+    pub span: Span,
+    pub size: Expr,
+    /// `threads` (default) or `processes`.
+    pub form: Word,
+    /// Its members do not keep the run going: it ends when the foreground teams have ended.
+    pub background: bool,
+    pub placement: Placement,
+    pub scheduling: Scheduling,
+    pub steps: Vec<Step>,
+}
+
+/// Where the tasks of a team may run; everything is within the mask inherited at the start.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Placement {
+    /// `node:0`, `llc:1`, `core:2` or `cpus:0-3`; the number may be an expression (`llc:me % llcs`).
+    pub on: Option<Word>,
+    /// `node`, `llc`, `core` or `cpu`: member i gets the (i mod n)-th of them.
+    pub spread: Option<Word>,
+    /// Bind each member to one CPU of what `on` and `spread` leave it.
+    pub pin: bool,
+}
+
+/// How the kernel schedules the tasks of a team (sched(7)); `None` leaves what is inherited.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Scheduling {
+    /// `other`, `batch`, `idle`, `fifo`, `rr`, `deadline`, `ext`.
+    pub policy: Option<Word>,
+    /// -20 to 19, for other and batch.
+    pub nice: Option<Expr>,
+    /// 1 to 99, for fifo and rr.
+    pub priority: Option<Expr>,
+    /// EEVDF slice (ns), for other and batch: `sched_attr.sched_runtime`, Linux 6.12 and later.
+    pub slice: Option<Expr>,
+    /// Lowest and highest utilisation the frequency governor assumes, 0 to 1024.
+    pub uclamp_min: Option<Expr>,
+    pub uclamp_max: Option<Expr>,
+    /// For policy deadline: runtime, deadline and period (ns).
+    pub deadline: Option<Deadline>,
+}
+
+/// The three times of SCHED_DEADLINE (ns).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Deadline {
+    pub runtime: Expr,
+    pub deadline: Option<Expr>,
+    pub period: Expr,
+}
+
+/// One thing that a task does, and where the profile says so.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    pub action: Action,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Post a message, waking whoever waits for it.
+    Send { to: Address, bytes: Option<Expr> },
+    /// Wait for a message.
+    Receive { from: Address, bytes: Option<Expr> },
+    Repeat { count: Expr, steps: Vec<Step> },
+    /// Until the run ends.
+    Forever { steps: Vec<Step> },
+    /// Any step that only burns or passes time, by its verb (`spin`, `work`, `sleep`): the rows of
+    /// `step::work` say which verbs exist and what their amount counts.
+    Act { verb: Word, amount: Expr },
+}
+
+/// Which of a channel's instances a step means: `inbox[me]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Address {
+    pub channel: Word,
+    pub which: Which,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Which {
+    /// `inbox[*]`: each in turn, from 0; also a bare `inbox`, whose count must then be 1.
+    All,
+    /// `inbox[next]`: one, and the next time the one after it; a task starts at its own index.
+    Next,
+    /// `inbox[any]`: one at random, from the task's seeded stream.
+    Any,
+    /// `inbox[me]`, `inbox[(me + 1) % size]`, `inbox[0]`.
+    At(Expr),
+}
