@@ -157,6 +157,8 @@ pub enum Action {
     Repeat { count: Expr, steps: Vec<Step> },
     /// Until the run ends.
     Forever { steps: Vec<Step> },
+    /// Time the steps: a response-time histogram `name` and the rate metric `{name}s_per_s`.
+    Measure { name: Word, steps: Vec<Step> },
     /// Any step that only burns or passes time, by its verb (`spin`, `work`, `sleep`): the rows of
     /// `step::work` say which verbs exist and what their amount counts.
     Act { verb: Word, amount: Expr },
