@@ -22,11 +22,21 @@ pub struct Expr {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Node {
     /// A literal in base units.
-    Number { value: f64, unit: Unit },
+    Number {
+        value: f64,
+        unit: Unit,
+    },
     Name(String),
     Negate(Box<Node>),
-    Binary { op: Op, left: Box<Node>, right: Box<Node> },
-    Call { function: Function, args: Vec<Node> },
+    Binary {
+        op: Op,
+        left: Box<Node>,
+        right: Box<Node>,
+    },
+    Call {
+        function: Function,
+        args: Vec<Node>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +71,11 @@ impl Expr {
     /// A constant, for profiles built in Rust.
     pub fn number(value: f64, unit: Unit) -> Expr {
         let text = crate::base::unit::exact(value, unit);
-        Expr { text, node: Node::Number { value, unit }, span: 0..0 }
+        Expr {
+            text,
+            node: Node::Number { value, unit },
+            span: 0..0,
+        }
     }
 
     /// The value with each name replaced by what `lookup` gives.

@@ -25,7 +25,11 @@ pub struct Faults {
 
 impl Faults {
     pub fn new(source: &Source, list: Vec<Fault>) -> Faults {
-        Faults { path: source.path.clone(), text: source.text.clone(), list }
+        Faults {
+            path: source.path.clone(),
+            text: source.text.clone(),
+            list,
+        }
     }
 }
 
