@@ -27,10 +27,3 @@ pub mod output;
 
 #[cfg(feature = "cli")]
 pub mod cli;
-
-
-
-
-
-
-

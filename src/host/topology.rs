@@ -48,7 +48,10 @@ pub struct Llc {
 
 impl Topology {
     pub fn cpu(&self, id: CpuId) -> Option<&Cpu> {
-        self.cpus.binary_search_by_key(&id, |cpu| cpu.id).ok().map(|at| &self.cpus[at])
+        self.cpus
+            .binary_search_by_key(&id, |cpu| cpu.id)
+            .ok()
+            .map(|at| &self.cpus[at])
     }
 
     pub fn online(&self) -> CpuList {

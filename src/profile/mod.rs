@@ -66,7 +66,12 @@ pub struct Param {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParamValue {
     /// A number with a unit; the default may use machine facts (`"cpus / 3"`).
-    Number { default: Expr, unit: Unit, min: f64, max: f64 },
+    Number {
+        default: Expr,
+        unit: Unit,
+        min: f64,
+        max: f64,
+    },
     /// One of several words; `choices` empty means that the place of use checks it.
     Word { default: Word, choices: Vec<String> },
 }
@@ -151,17 +156,34 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Post a message, waking whoever waits for it.
-    Send { to: Address, bytes: Option<Expr> },
+    Send {
+        to: Address,
+        bytes: Option<Expr>,
+    },
     /// Wait for a message.
-    Receive { from: Address, bytes: Option<Expr> },
-    Repeat { count: Expr, steps: Vec<Step> },
+    Receive {
+        from: Address,
+        bytes: Option<Expr>,
+    },
+    Repeat {
+        count: Expr,
+        steps: Vec<Step>,
+    },
     /// Until the run ends.
-    Forever { steps: Vec<Step> },
+    Forever {
+        steps: Vec<Step>,
+    },
     /// Time the steps: a response-time histogram `name` and the rate metric `{name}s_per_s`.
-    Measure { name: Word, steps: Vec<Step> },
+    Measure {
+        name: Word,
+        steps: Vec<Step>,
+    },
     /// Any step that only burns or passes time, by its verb (`spin`, `work`, `sleep`): the rows of
     /// `step::work` say which verbs exist and what their amount counts.
-    Act { verb: Word, amount: Expr },
+    Act {
+        verb: Word,
+        amount: Expr,
+    },
 }
 
 /// Which of a channel's instances a step means: `inbox[me]`.
