@@ -4,8 +4,15 @@
 //! can fake, and from hwloc. Must not know: plans, profiles. A [`Host`] is a plain value: one made
 //! from an hwloc XML file or synthetic string plans like the real one.
 
+pub mod counts;
+pub mod error;
+pub mod files;
+mod hwloc;
 pub mod topology;
 
+pub use counts::Facts;
+pub use error::HostError;
+pub use files::Root;
 pub use topology::Topology;
 
 use crate::base::{CpuList, Reading};
