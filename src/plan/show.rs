@@ -1,0 +1,1 @@
+pub fn show(_: &super::Plan) -> String { String::new() }
