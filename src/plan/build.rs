@@ -70,7 +70,10 @@ impl Parts {
     ) -> Option<Parts> {
         let words = resolve::channels(profile, scope, faults);
         let copies = resolve::copies(profile, scope, faults);
-        let sizes = profile.teams.iter().map(|team| resolve::size(team, scope, faults));
+        let sizes = profile
+            .teams
+            .iter()
+            .map(|team| resolve::size(team, scope, faults));
         let sizes: Vec<Option<u32>> = sizes.collect();
         resolve::check_total(copies, &sizes, faults);
         let teams = profile.teams.iter().zip(&sizes);
@@ -144,7 +147,11 @@ impl Parts {
             profile: profile.name.clone(),
             about: profile.about.clone(),
             params: scope.printed(profile),
-            watch: profile.watch.iter().map(|watch| watch.metric.text.clone()).collect(),
+            watch: profile
+                .watch
+                .iter()
+                .map(|watch| watch.metric.text.clone())
+                .collect(),
             seed: overrides.seed.unwrap_or(SEED),
             hash: String::new(),
             cpus: cpus(host),
@@ -280,7 +287,10 @@ fn check_watch(profile: &Profile, teams: &[TeamPart], faults: &mut Vec<Fault>) {
     let keys: Vec<String> = METRICS
         .iter()
         .flat_map(|metric| match metric.key.contains('*') {
-            true => measures.clone().map(|name| metric.key.replace('*', name)).collect(),
+            true => measures
+                .clone()
+                .map(|name| metric.key.replace('*', name))
+                .collect(),
             false => vec![metric.key.to_owned()],
         })
         .collect();
@@ -301,7 +311,9 @@ fn notes(profile: &Profile, channels: &[ChannelWords], teams: &[TeamPart]) -> Ve
         let given = profile.channels[index].bytes.is_some() || steps.any(|it| it.contains(&index));
         if let (true, Some(kind)) = (given && !channel.has_payload(), channel.kind) {
             let (kind, name) = (kind.name, &channel.name);
-            notes.push(format!("bytes are not carried by {kind} (channel `{name}`)"));
+            notes.push(format!(
+                "bytes are not carried by {kind} (channel `{name}`)"
+            ));
         }
     }
     for team in teams {

@@ -130,7 +130,9 @@ impl<'a> Checked<'a> {
 
     /// A byte stream with messages of two sizes would lose where they begin.
     fn sizes_agree(&self, faults: &mut Vec<Fault>) {
-        let Some(first) = self.ends().next() else { return };
+        let Some(first) = self.ends().next() else {
+            return;
+        };
         for end in self.ends().skip(1).filter(|end| end.bytes != first.bytes) {
             let message = format!(
                 "messages of `{}` have {} B here and {} B in team `{}`",
@@ -145,9 +147,13 @@ impl<'a> Checked<'a> {
     }
 
     fn works_between_processes(&self, faults: &mut Vec<Fault>) {
-        let Some(kind) = self.kind.filter(|kind| !kind.processes) else { return };
+        let Some(kind) = self.kind.filter(|kind| !kind.processes) else {
+            return;
+        };
         let mut ends = self.ends();
-        let Some(end) = ends.find(|end| self.team(*end).form == Form::Processes) else { return };
+        let Some(end) = ends.find(|end| self.team(*end).form == Form::Processes) else {
+            return;
+        };
         let message = format!(
             "`{}` does not work between processes, and the members of team `{}` are processes",
             kind.name,
@@ -196,7 +202,11 @@ impl<'a> Checked<'a> {
         };
         let message = match received.is_used() {
             false => format!("nobody receives from `{}`", self.plan.name),
-            true => format!("nobody receives from `{}`{}", self.instance(alone.0), more(alone.1)),
+            true => format!(
+                "nobody receives from `{}`{}",
+                self.instance(alone.0),
+                more(alone.1)
+            ),
         };
         faults.push(Fault::new(self.span(end), message));
     }
@@ -238,10 +248,17 @@ impl<'a> Checked<'a> {
             true => (0..count as usize)
                 .map(|at| (self.instance(at), sent.messages(at), needed.messages(at)))
                 .find(|(_, sent, needed)| sent < needed),
-            false => Some((self.plan.name.clone(), sent.total(count), needed.total(count)))
-                .filter(|(_, sent, needed)| sent < needed),
+            false => Some((
+                self.plan.name.clone(),
+                sent.total(count),
+                needed.total(count),
+            ))
+            .filter(|(_, sent, needed)| sent < needed),
         };
-        let waits = self.receivers.iter().find(|end| !self.team(**end).background);
+        let waits = self
+            .receivers
+            .iter()
+            .find(|end| !self.team(**end).background);
         match (short, waits) {
             (Some((_, _, UNBOUNDED)), _) => {} // a `forever`, which is told by itself
             (Some((name, sent, needed)), Some(&end)) => {
@@ -257,7 +274,10 @@ impl<'a> Checked<'a> {
 
     fn note_left_over(&self, notes: &mut Vec<String>) {
         let count = self.plan.count;
-        let (sent, received) = (self.traffic.sent.total(count), self.traffic.received.total(count));
+        let (sent, received) = (
+            self.traffic.sent.total(count),
+            self.traffic.received.total(count),
+        );
         if received < sent && sent < UNBOUNDED {
             notes.push(format!(
                 "{} of {sent} messages to `{}` are never received (in each copy)",
@@ -293,7 +313,10 @@ fn ends(pattern: &Pattern, faults: &mut Vec<Fault>) {
         let mut ops = team.ops.iter().zip(spans);
         let forever = ops.find(|(op, _)| matches!(op, Op::Forever { .. }));
         if let (false, Some((_, span))) = (team.background, forever) {
-            let message = format!("the run would never end: team `{}` goes on for ever", team.name);
+            let message = format!(
+                "the run would never end: team `{}` goes on for ever",
+                team.name
+            );
             faults.push(Fault::new(span.clone(), message).with_help(help));
         }
     }

@@ -128,7 +128,11 @@ impl Compiler<'_> {
     fn repeat(&mut self, count: &Expr, steps: &[Step], span: &Span) -> Flow {
         let wanted = Wanted {
             max: LARGEST,
-            ..Wanted::count("the count of `repeat`", 0, 0)
+            ..Wanted::count(
+                format!("the count of `repeat` in team `{}`", self.around.team),
+                0,
+                0,
+            )
         };
         let count = number::amount(count, &wanted, self.around.scope, self.faults);
         // Without a count there is a fault already; go on for those of the body.
@@ -183,7 +187,10 @@ impl Compiler<'_> {
         let flow = self.steps(steps);
         self.measuring.pop();
         if flow == Flow::NeverEnds {
-            let message = format!("measure `{}` never ends: put it inside `forever`", name.text);
+            let message = format!(
+                "measure `{}` never ends: put it inside `forever`",
+                name.text
+            );
             self.faults.push(Fault::new(name.span.clone(), message));
         }
         self.push(Op::EndMeasure { measure }, span);
@@ -194,7 +201,8 @@ impl Compiler<'_> {
         let word = self.around.scope.word(&verb.text);
         let Some(kind) = work::find(word) else {
             let known = work::KINDS.iter().map(|kind| kind.name);
-            self.faults.push(unknown_word("step", word, &verb.span, known));
+            self.faults
+                .push(unknown_word("step", word, &verb.span, known));
             return;
         };
         let wanted = Wanted::new(format!("`{word}`"), kind.unit, 0.0, LARGEST);
@@ -259,7 +267,8 @@ impl Compiler<'_> {
                 let (name, count) = (&words.name, words.count.unwrap_or(0));
                 let message = format!("`{name}` has {count} instances, and this step names none");
                 let help = format!("write `{name}[me]`, `{name}[*]` for each in turn, or another");
-                self.faults.push(Fault::new(channel.span.clone(), message).with_help(help));
+                self.faults
+                    .push(Fault::new(channel.span.clone(), message).with_help(help));
                 None
             }
             Which::All | Which::Next | Which::Any if alone => Some(Pick::At(Amount::Fixed(0))),

@@ -28,7 +28,9 @@ pub(super) fn of(plan: &Plan) -> Needs {
     let mut descriptors = 0;
     let mut state_bytes = 0;
     for channel in &plan.channels {
-        let Some(kind) = find(&channel.kind) else { continue };
+        let Some(kind) = find(&channel.kind) else {
+            continue;
+        };
         descriptors += u64::from(kind.descriptors) * u64::from(channel.count);
         state_bytes += kind.state_bytes as u64 * u64::from(channel.count);
     }
@@ -91,7 +93,12 @@ struct Bound<'a> {
 
 impl Checking<'_> {
     fn holds(&mut self, need: u64, bound: Bound) {
-        let Bound { of, name, max, help } = bound;
+        let Bound {
+            of,
+            name,
+            max,
+            help,
+        } = bound;
         if need <= max {
             self.checked.push(CheckedLimit {
                 need: of.to_owned(),
@@ -104,7 +111,11 @@ impl Checking<'_> {
             "memory" => unit::bytes(n as f64),
             _ => n.to_string(),
         };
-        let message = format!("{name} leaves {} {of}, and this plan needs {}", shown(max), shown(need));
+        let message = format!(
+            "{name} leaves {} {of}, and this plan needs {}",
+            shown(max),
+            shown(need)
+        );
         self.refusals.push(Refusal::new(message).with_help(help));
     }
 

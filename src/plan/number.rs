@@ -43,7 +43,11 @@ impl Wanted {
             _ if value > self.max => format!("at most {}", shown(self.max)),
             _ => return None,
         };
-        Some(format!("{}, and {} must be {limit}", shown(value), self.what))
+        Some(format!(
+            "{}, and {} must be {limit}",
+            shown(value),
+            self.what
+        ))
     }
 
     fn takes(&self, unit: Unit) -> bool {
@@ -95,7 +99,13 @@ pub(super) fn amount(
     }
     fits_unit(expr, wanted, scope, faults)?;
     // Any member will do to find names that nobody knows; divisions by zero come with the members.
-    let with_me = |name: &str| if name == ME { Some(0.0) } else { scope.lookup(name) };
+    let with_me = |name: &str| {
+        if name == ME {
+            Some(0.0)
+        } else {
+            scope.lookup(name)
+        }
+    };
     if let Err(error @ EvalError::UnknownName { .. }) = expr.eval(&with_me) {
         return cannot(expr, &error, wanted, scope, faults);
     }
@@ -112,9 +122,8 @@ pub(super) fn of_member(node: &Node, me: u32) -> Result<f64, EvalError> {
 pub(super) fn checked(amount: &Amount, me: u32, wanted: &Wanted) -> Result<u64, String> {
     let value = match amount {
         Amount::Fixed(value) => *value as f64,
-        Amount::PerMember(node) => of_member(node, me).map_err(|error| {
-            format!("{}: {error} for member {me}", wanted.what)
-        })?,
+        Amount::PerMember(node) => of_member(node, me)
+            .map_err(|error| format!("{}: {error} for member {me}", wanted.what))?,
     };
     match (wanted.refuses(value), amount) {
         (None, _) => Ok(value as u64),
@@ -180,7 +189,10 @@ fn cannot<T>(
             return None;
         }
         fault.help = scope.help_for(name);
-        let place = expr.named_places().into_iter().find(|(known, _)| known == name);
+        let place = expr
+            .named_places()
+            .into_iter()
+            .find(|(known, _)| known == name);
         fault.span = place.map_or(fault.span, |(_, place)| place);
     }
     faults.push(fault);

@@ -50,7 +50,10 @@ const LEVELS: [(&str, Level); 4] = [
 
 impl Level {
     fn name(self) -> &'static str {
-        LEVELS.iter().find(|(_, level)| *level == self).map_or("", |(name, _)| name)
+        LEVELS
+            .iter()
+            .find(|(_, level)| *level == self)
+            .map_or("", |(name, _)| name)
     }
 
     /// What a CPU belongs to at this level.
@@ -68,24 +71,27 @@ impl Level {
         let mut groups: BTreeMap<u32, Vec<CpuId>> = BTreeMap::new();
         for cpu in cpus.iter() {
             if let Some(found) = host.topology.cpu(cpu) {
-                groups.entry(self.of(cpu, found.place)).or_default().push(cpu);
+                groups
+                    .entry(self.of(cpu, found.place))
+                    .or_default()
+                    .push(cpu);
             }
         }
         let groups = groups.into_iter();
-        groups.map(|(key, cpus)| (key, cpus.into_iter().collect())).collect()
+        groups
+            .map(|(key, cpus)| (key, cpus.into_iter().collect()))
+            .collect()
     }
 }
 
 /// The words of a team of this size, each member's number computed once to see that it has one.
-pub(super) fn words(
-    team: &Team,
-    size: u32,
-    scope: &Scope,
-    faults: &mut Vec<Fault>,
-) -> PlaceWords {
+pub(super) fn words(team: &Team, size: u32, scope: &Scope, faults: &mut Vec<Fault>) -> PlaceWords {
     let placement = &team.placement;
     let spread = placement.spread.as_ref();
-    let on = placement.on.as_ref().and_then(|word| on(word, scope, faults));
+    let on = placement
+        .on
+        .as_ref()
+        .and_then(|word| on(word, scope, faults));
     if let (Some(On::Level(level, number)), Some(word)) = (&on, &placement.on) {
         let numbers = (0..size).map(|me| number::checked(number, me, &wanted(*level)));
         if let Some(Err(message)) = numbers.into_iter().find(Result::is_err) {
@@ -95,7 +101,11 @@ pub(super) fn words(
     PlaceWords {
         on,
         spread: spread.and_then(|word| one_of("spread", &LEVELS, word, scope, faults)),
-        pin: if placement.pin { Pin::OneCpu } else { Pin::Free },
+        pin: if placement.pin {
+            Pin::OneCpu
+        } else {
+            Pin::Free
+        },
     }
 }
 
@@ -106,13 +116,19 @@ fn on(word: &Word, scope: &Scope, faults: &mut Vec<Fault>) -> Option<On> {
     }
     let (level, number) = text.split_once(':').unwrap_or((text, ""));
     let level = level.trim();
-    if level == "cpus" && let Ok(cpus) = number.parse::<CpuList>() && !cpus.is_empty() {
+    if level == "cpus"
+        && let Ok(cpus) = number.parse::<CpuList>()
+        && !cpus.is_empty()
+    {
         return Some(On::Cpus(cpus));
     }
     let level = match level {
         "cpus" => Some(Level::Cpu),
         "cpu" => None,
-        _ => LEVELS.iter().find(|(name, _)| *name == level).map(|(_, level)| *level),
+        _ => LEVELS
+            .iter()
+            .find(|(name, _)| *name == level)
+            .map(|(_, level)| *level),
     };
     let Some(level) = level.filter(|_| !number.trim().is_empty()) else {
         let fault = Fault::new(word.span.clone(), format!("`{text}` is no place to run on"));
@@ -190,7 +206,11 @@ pub(super) fn assign(
                     None => vec![cpus],
                 };
                 let taken = vec![0; groups.len()];
-                sets.push(Set { groups, taken, turn: 0 });
+                sets.push(Set {
+                    groups,
+                    taken,
+                    turn: 0,
+                });
                 known.insert(number, sets.len() - 1);
                 sets.len() - 1
             }
@@ -240,12 +260,7 @@ fn period<T: PartialEq>(pattern: &[T]) -> usize {
 }
 
 /// The allowed CPUs of what `on` names; not empty.
-fn asked(
-    on: Option<&On>,
-    number: u64,
-    team: &str,
-    host: &Host,
-) -> Result<CpuList, Vec<Refusal>> {
+fn asked(on: Option<&On>, number: u64, team: &str, host: &Host) -> Result<CpuList, Vec<Refusal>> {
     match on {
         None => Ok(host.allowed.clone()),
         Some(On::Cpus(cpus)) => listed(cpus, team, host),
@@ -258,10 +273,16 @@ fn asked(
             let found = match level {
                 // Nodes have the kernel's numbers; of LLCs and cores, those with allowed CPUs
                 // are counted through.
-                Level::Node => u32::try_from(number).ok().and_then(|node| groups.get(&node)),
-                _ => usize::try_from(number).ok().and_then(|at| groups.values().nth(at)),
+                Level::Node => u32::try_from(number)
+                    .ok()
+                    .and_then(|node| groups.get(&node)),
+                _ => usize::try_from(number)
+                    .ok()
+                    .and_then(|at| groups.values().nth(at)),
             };
-            found.cloned().ok_or_else(|| vec![missing(*level, number, team, &groups)])
+            found
+                .cloned()
+                .ok_or_else(|| vec![missing(*level, number, team, &groups)])
         }
     }
 }
@@ -293,16 +314,29 @@ fn listed(cpus: &CpuList, team: &str, host: &Host) -> Result<CpuList, Vec<Refusa
         if cpus.is_empty() {
             return None;
         }
-        let (s, are) = if cpus.len() == 1 { ("", "is") } else { ("s", "are") };
-        let message =
-            format!("team `{team}` is to run on cpu{s} {cpus}, which {are} {is}; allowed: {allowed}");
+        let (s, are) = if cpus.len() == 1 {
+            ("", "is")
+        } else {
+            ("s", "are")
+        };
+        let message = format!(
+            "team `{team}` is to run on cpu{s} {cpus}, which {are} {is}; allowed: {allowed}"
+        );
         Some(Refusal::new(message).with_help(help))
     };
     let forbidden = cpus.and(&online).without(allowed);
     let absent = cpus.without(&online);
     let refusals: Vec<Refusal> = [
-        refusal(forbidden, "not allowed here", "start with a wider CPU mask (`taskset -c`)"),
-        refusal(absent, &format!("offline or not there (online: {online})"), "ask for others"),
+        refusal(
+            forbidden,
+            "not allowed here",
+            "start with a wider CPU mask (`taskset -c`)",
+        ),
+        refusal(
+            absent,
+            &format!("offline or not there (online: {online})"),
+            "ask for others",
+        ),
     ]
     .into_iter()
     .flatten()

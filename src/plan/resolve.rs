@@ -44,7 +44,12 @@ fn channel(channel: &Channel, scope: &Scope, faults: &mut Vec<Fault>) -> Channel
     let kind = scope.word(&channel.kind.text);
     let known = KINDS.iter().map(|kind| kind.name);
     if find(kind).is_none() {
-        faults.push(unknown_word("kind of channel", kind, &channel.kind.span, known));
+        faults.push(unknown_word(
+            "kind of channel",
+            kind,
+            &channel.kind.span,
+            known,
+        ));
     }
     let count = Wanted::count(format!("count of channel `{name}`"), 1, TASKS_MAX);
     let bytes = channel.bytes.as_ref();
@@ -113,11 +118,7 @@ pub(super) fn one_of<T: Copy>(
 }
 
 /// Faults of a whole that fits in its parts but not together.
-pub(super) fn check_total(
-    copies: Option<u32>,
-    sizes: &[Option<u32>],
-    faults: &mut Vec<Fault>,
-) {
+pub(super) fn check_total(copies: Option<u32>, sizes: &[Option<u32>], faults: &mut Vec<Fault>) {
     let Some(copies) = copies else { return };
     let per_copy: u64 = sizes.iter().flatten().map(|&size| u64::from(size)).sum();
     let total = per_copy * u64::from(copies);

@@ -93,7 +93,11 @@ impl Scope {
                 let word = given.unwrap_or(&default.text);
                 let known = choices.is_empty() || choices.iter().any(|choice| choice == word);
                 if !known {
-                    let span = if given.is_some() { 0..0 } else { default.span.clone() };
+                    let span = if given.is_some() {
+                        0..0
+                    } else {
+                        default.span.clone()
+                    };
                     let message = format!("`{word}` is no choice for parameter `{name}`");
                     let known = choices.iter().map(String::as_str);
                     faults.push(Fault::new(span, message).with_help(suggestion(word, known)));
@@ -139,7 +143,9 @@ impl Scope {
             return self.size.map(f64::from);
         }
         let number = self.numbers.iter().find(|number| number.name == name);
-        number.map(|number| number.value).or_else(|| self.facts.get(name))
+        number
+            .map(|number| number.value)
+            .or_else(|| self.facts.get(name))
     }
 
     pub fn unit(&self, name: &str) -> Option<Unit> {
@@ -185,7 +191,9 @@ impl Scope {
             number.unwrap_or_else(|| self.word(&param.name).to_owned())
         };
         let params = profile.params.iter();
-        params.map(|param| (param.name.clone(), value(param))).collect()
+        params
+            .map(|param| (param.name.clone(), value(param)))
+            .collect()
     }
 }
 
@@ -216,10 +224,7 @@ fn unknown_param(name: &str, profile: &Profile) -> Fault {
 }
 
 /// The nearest known word, or all of them.
-pub(super) fn suggestion<'a>(
-    word: &str,
-    known: impl Iterator<Item = &'a str> + Clone,
-) -> String {
+pub(super) fn suggestion<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     match nearest(word, known.clone()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("known are {}", known.collect::<Vec<_>>().join(", ")),
@@ -233,6 +238,5 @@ pub(super) fn unknown_word<'a>(
     span: &Span,
     known: impl Iterator<Item = &'a str> + Clone,
 ) -> Fault {
-    Fault::new(span.clone(), format!("unknown {what} `{word}`"))
-        .with_help(suggestion(word, known))
+    Fault::new(span.clone(), format!("unknown {what} `{word}`")).with_help(suggestion(word, known))
 }

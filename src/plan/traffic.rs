@@ -170,7 +170,12 @@ impl Walk<'_> {
             let rounds = around.last().map_or(1, |&(_, rounds)| rounds);
             match op {
                 Op::Loop { count, end } => {
-                    let wanted = Wanted::new("the count of `repeat`", crate::base::Unit::Count, 0.0, LARGEST);
+                    let wanted = Wanted::new(
+                        "the count of `repeat`",
+                        crate::base::Unit::Count,
+                        0.0,
+                        LARGEST,
+                    );
                     match self.number(at, count, me, &wanted) {
                         None | Some(0) => {
                             at = *end as usize;
@@ -186,7 +191,14 @@ impl Walk<'_> {
                 }
                 Op::Receive { channel, pick, .. } => {
                     let messages = rounds.saturating_mul(alike.into());
-                    self.message(at, Direction::Received, *channel as usize, pick, me, messages);
+                    self.message(
+                        at,
+                        Direction::Received,
+                        *channel as usize,
+                        pick,
+                        me,
+                        messages,
+                    );
                 }
                 Op::Work { kind, amount } => {
                     let unit = crate::step::work::find(kind).map(|kind| kind.unit);
@@ -270,7 +282,9 @@ impl Walk<'_> {
                 Direction::Received => {
                     traffic.received.add_tasks(instance, alike, count);
                     if !self.team.background {
-                        traffic.received_foreground.add_tasks(instance, alike, count);
+                        traffic
+                            .received_foreground
+                            .add_tasks(instance, alike, count);
                     }
                 }
             }
