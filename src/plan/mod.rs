@@ -1,1 +1,200 @@
-//! x
+//! A profile made exact for one machine: every number fixed, every name resolved, limits checked.
+//!
+//! [`Plan`] is a pure function of (profile, host, overrides, seed). It is small whatever the number
+//! of tasks, since teams keep one list of operations for all members, and it is what a leader
+//! process is sent. Must not know: threads, how anything is measured.
+
+use crate::base::{CpuId, CpuList, Place};
+use crate::profile::expr::Node;
+use serde::{Deserialize, Serialize};
+
+/// What will run here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    pub profile: String,
+    pub about: String,
+    /// Every parameter with the value used, printed with its unit.
+    pub params: Vec<(String, String)>,
+    /// The metrics the profile is about, the result first.
+    pub watch: Vec<String>,
+    pub seed: u64,
+    /// Fingerprint of all that decides the work: 16 hex digits.
+    pub hash: String,
+    /// All online CPUs, sorted by id; tasks may use those that are allowed.
+    pub cpus: Vec<PlanCpu>,
+    pub copies: u32,
+    pub channels: Vec<ChannelPlan>,
+    pub teams: Vec<TeamPlan>,
+    /// Length of the window (ns); `None`: until the foreground teams have done their steps.
+    pub duration_ns: Option<u64>,
+    pub warmup_ns: u64,
+    pub needs: Needs,
+    /// What was decided and may surprise ("bytes are not carried by eventfd").
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanCpu {
+    pub id: CpuId,
+    pub place: Place,
+    pub allowed: bool,
+}
+
+/// `count` instances, in each copy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelPlan {
+    pub name: String,
+    /// Name of a row of `step::channel::KINDS`.
+    pub kind: String,
+    pub count: u32,
+    /// The largest message that any step sends (bytes), at least 1.
+    pub bytes: u32,
+    /// The most tasks that wait on one instance.
+    pub wakees: u32,
+    /// Whether waker and wakee may be in different processes.
+    pub across_processes: bool,
+}
+
+/// Identical tasks, in each copy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TeamPlan {
+    pub name: String,
+    /// Members in each copy.
+    pub size: u32,
+    pub form: Form,
+    pub background: bool,
+    pub scheduling: Scheduling,
+    /// Member i of copy c may run on `cpus[(c * size + i) % cpus.len()]`; empty: wherever the
+    /// inherited mask allows.
+    pub cpus: Vec<CpuList>,
+    pub ops: Vec<Op>,
+    /// Names of its measure blocks; `Op::Measure` has the index.
+    pub measures: Vec<String>,
+    /// Whether it waits on any channel.
+    pub receives: bool,
+    /// The largest message that it sends or receives (bytes), 0 without any.
+    pub buffer_bytes: u32,
+}
+
+/// What a member of a team is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    Threads,
+    Processes,
+}
+
+/// Attributes for sched_setattr(2); `None` leaves what is inherited.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scheduling {
+    pub policy: Option<Policy>,
+    pub nice: Option<i32>,
+    pub priority: Option<u32>,
+    pub slice_ns: Option<u64>,
+    pub uclamp_min: Option<u32>,
+    pub uclamp_max: Option<u32>,
+    pub deadline: Option<DeadlineTimes>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    Other,
+    Batch,
+    Idle,
+    Fifo,
+    Rr,
+    Deadline,
+    Ext,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeadlineTimes {
+    pub runtime_ns: u64,
+    pub deadline_ns: u64,
+    pub period_ns: u64,
+}
+
+/// One operation of a team's flat program. Loops nest by position: a `Loop` jumps to its `end`
+/// when done, the `Again` at the end of its body jumps back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Op {
+    Send {
+        channel: u32,
+        pick: Pick,
+        bytes: u32,
+    },
+    Receive {
+        channel: u32,
+        pick: Pick,
+        bytes: u32,
+    },
+    /// Do the operations up to `end` `count` times.
+    Loop {
+        count: Amount,
+        end: u32,
+    },
+    /// Do the operations up to `end` until the run stops.
+    Forever {
+        end: u32,
+    },
+    /// Back to the `Loop` or `Forever` at `begin`.
+    Again {
+        begin: u32,
+    },
+    Measure {
+        measure: u32,
+    },
+    EndMeasure {
+        measure: u32,
+    },
+    /// A row of `step::work::KINDS`, with its amount in the row's unit.
+    Work {
+        kind: String,
+        amount: Amount,
+    },
+}
+
+/// Which instances of a channel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pick {
+    All,
+    Next,
+    Any,
+    At(Amount),
+}
+
+/// A whole number, the same for all members or depending on `me`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Amount {
+    Fixed(u64),
+    /// An expression with no names left but `me`; checked for every member when planned.
+    PerMember(Node),
+}
+
+/// What the run needs of the system, as checked against the limits.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Needs {
+    pub tasks: u64,
+    /// Most descriptors open at once in one process.
+    pub open_files: u64,
+    pub memory_bytes: u64,
+    /// Memory mappings in one process.
+    pub mappings: u64,
+}
+
+impl Plan {
+    /// Number of tasks over all copies.
+    pub fn n_tasks(&self) -> u64 {
+        let per_copy: u64 = self.teams.iter().map(|team| u64::from(team.size)).sum();
+        per_copy * u64::from(self.copies)
+    }
+
+    /// Whether any task is a process of its own, so that a leader must fork it.
+    pub fn has_processes(&self) -> bool {
+        self.teams.iter().any(|team| team.form == Form::Processes)
+    }
+}

@@ -1,1 +1,6 @@
-//! x
+//! The mechanisms that steps of a profile name: one directory for each sort, one file for each kind.
+//!
+//! The rooms of this wing do not know each other, nor the recorder, the plan, or the clock.
+
+pub mod channel;
+pub mod work;

@@ -1,0 +1,185 @@
+//! One run as it was measured: plain values, nothing derived, nothing rounded.
+//!
+//! Times are nanoseconds. Everything named "in the window" leaves out the warm-up and whatever
+//! came after the window. Must not know: percentiles, units for people, caveats.
+
+use crate::base::{CpuId, Reading, Relation};
+use serde::{Deserialize, Serialize};
+
+/// Everything that one run left behind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recording {
+    /// From opening the gate until the last task was reaped.
+    pub elapsed_ns: u64,
+    /// Length of the measured window.
+    pub window_ns: u64,
+    /// CPU time of all tasks, from their creation to their end (getrusage).
+    pub user_ns: u64,
+    pub sys_ns: u64,
+    /// From the first task's creation until all were ready at the gate.
+    pub start_ns: u64,
+    pub end: End,
+    /// Every histogram with at least one entry.
+    pub series: Vec<Series>,
+    /// By team, as in the plan.
+    pub teams: Vec<TeamRecord>,
+    /// By task, in order of creation.
+    pub tasks: Vec<TaskRecord>,
+    /// Clock differences below zero, which were counted and left out of the histograms.
+    pub negative_differences: u64,
+    pub harness: HarnessCost,
+    /// Faults of the run that did not end it ("cpu 3 went offline"), for caveats.
+    pub notes: Vec<String>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum End {
+    /// The foreground teams did all their steps.
+    Done,
+    /// The window's time was up.
+    TimeUp,
+    /// A signal (its number) asked us to stop; what was measured until then counts.
+    Interrupted(i32),
+    /// A task failed; what was measured until then is kept.
+    Failed(Failure),
+}
+
+/// The first thing that went wrong in a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    pub team: String,
+    pub task_idx: u32,
+    /// The step at which it happened, as the profile has it: `send inbox[*]`; or `start`.
+    pub step: String,
+    /// What was tried: `write`.
+    pub call: String,
+    /// The error in words: `broken pipe (EPIPE)`, `killed by signal 9`.
+    pub error: String,
+}
+
+/// What a histogram holds.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SeriesKind {
+    /// From the waker's stamp to the wakee running, by relation of the two CPUs and by whether the
+    /// wakee resumed on another CPU than it last ran on.
+    Wakeup { relation: Relation, moved: bool },
+    /// From the stamp of a message that was found ready to its receipt.
+    FoundReady,
+    /// Between two migrations of one task.
+    BetweenMigrations,
+    /// Response time of a `measure` block of this name.
+    Measure(String),
+}
+
+/// One histogram of one team, in the window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Index in `Recording::teams`.
+    pub team: usize,
+    pub kind: SeriesKind,
+    /// Entries by bucket of `base::bucket`.
+    pub counts: Vec<u64>,
+    /// Exact, over all entries.
+    pub min: u64,
+    pub max: u64,
+    pub sum: u128,
+}
+
+/// What the tasks of a team did together, in the window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TeamRecord {
+    pub name: String,
+    /// Number of tasks over all copies.
+    pub size: u32,
+    pub background: bool,
+    pub migrations: Migrations,
+    /// Time of the window that tasks spent with this CPU as the one they last ran on (ns), summed
+    /// over the tasks; CPUs without any are left out.
+    pub residency: Vec<(CpuId, u64)>,
+    /// Found ready, but with no stamp (small messages), so without a queueing time.
+    pub found_ready_unstamped: u64,
+}
+
+/// CPU changes between two looks of a task, in the window.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Migrations {
+    /// Seen between before a wait and after it, by distance; index by `Relation`, `SameCpu` unused.
+    pub across_sleep: [u64; 5],
+    /// Seen between two looks without a wait between them.
+    pub while_running: [u64; 5],
+    /// Back on the CPU it came from within 10 ms, and within 100 ms (which includes the former).
+    pub returned_10ms: u64,
+    pub returned_100ms: u64,
+    /// Wakeups that resumed in the waker's LLC (node) after the wakee last ran in another.
+    pub pulled_llc: u64,
+    pub pulled_node: u64,
+}
+
+/// One task, over its whole life.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskRecord {
+    /// Index in `Recording::teams`.
+    pub team: usize,
+    pub copy: u32,
+    pub index: u32,
+    /// Whether it ended by itself and its counts are complete.
+    pub checked_out: bool,
+    pub messages: Messages,
+    /// The kernel's own numbers, read by the task at its end.
+    pub kernel: KernelCounts,
+}
+
+/// Messages of a task before, in and after the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Messages {
+    pub sent: PerPhase,
+    pub received: PerPhase,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PerPhase {
+    pub warmup: u64,
+    pub window: u64,
+    pub after: u64,
+}
+
+/// `/proc/self/task/TID/{sched,schedstat,status}` of a task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelCounts {
+    pub nr_migrations: Reading<u64>,
+    pub voluntary_switches: Reading<u64>,
+    pub involuntary_switches: Reading<u64>,
+    pub run_ns: Reading<u64>,
+    pub run_delay_ns: Reading<u64>,
+    pub timeslices: Reading<u64>,
+}
+
+/// What measuring itself costs on this host, measured before the gate opened (ns).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct HarnessCost {
+    /// One reading of the clock.
+    pub clock_ns: f64,
+    /// What a waker does before its call: clock, CPU, store into the message.
+    pub stamp_ns: f64,
+    /// What a wakee does after its wait: look at the CPU, relation, histogram.
+    pub record_ns: f64,
+}
+
+impl PerPhase {
+    pub fn total(&self) -> u64 {
+        self.warmup + self.window + self.after
+    }
+}
+
+impl Migrations {
+    pub fn total(&self) -> u64 {
+        self.across_sleep.iter().chain(&self.while_running).sum()
+    }
+}
+
+impl Series {
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+}
