@@ -288,11 +288,8 @@ fn check_watch(profile: &Profile, teams: &[TeamPart], faults: &mut Vec<Fault>) {
     let measures = teams.iter().flat_map(|team| &team.program.measures);
     let keys: Vec<String> = METRICS
         .iter()
-        .flat_map(|metric| match metric.key.contains('*') {
-            true => measures
-                .clone()
-                .map(|name| metric.key.replace('*', name))
-                .collect(),
+        .flat_map(|metric| match metric.of_measure() {
+            true => measures.clone().map(|name| metric.key_for(name)).collect(),
             false => vec![metric.key.to_owned()],
         })
         .collect();
