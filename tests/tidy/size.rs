@@ -46,16 +46,9 @@ fn check_with(tree: &Tree, long_files: &[(&str, &str)]) -> Vec<Fault> {
 
 /// Tables in Markdown and goldens are as wide as they are.
 fn is_code(path: &str) -> bool {
-    [
-        ".rs",
-        ".py",
-        ".toml",
-        "Makefile",
-        "scripts/setup",
-        ".ci/run",
-    ]
-    .iter()
-    .any(|ending| path.ends_with(ending))
+    let is_script = matches!(path, "Makefile" | "scripts/setup" | ".ci/run");
+    let is_profile = path.starts_with("profiles/") && path.ends_with(".toml");
+    is_script || is_profile || path.ends_with(".rs") || path.ends_with(".py")
 }
 
 fn long_lines(file: &File) -> Vec<Fault> {

@@ -79,13 +79,11 @@ impl Tree {
         for place in PLACES {
             walk(&root.join(place), &mut paths);
         }
-        for entry in fs::read_dir(root).expect("read the root of the repository") {
-            let path = entry.expect("read the root of the repository").path();
+        let top = fs::read_dir(root).into_iter().flatten().flatten();
+        paths.extend(top.map(|entry| entry.path()).filter(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if name.ends_with(".md") || name.ends_with(".toml") || name == "Makefile" {
-                paths.push(path.clone());
-            }
-        }
+            name.ends_with(".md") || name.ends_with(".toml") || name == "Makefile"
+        }));
         let mut files: Vec<File> = paths
             .iter()
             .filter_map(|path| {
