@@ -3,6 +3,8 @@
 //! Inside one crate nothing else holds this. [`FLOORS`] is the only table of floors. Must not know:
 //! anything else about the modules.
 
+use std::collections::HashMap;
+
 use crate::lex::{Token, closing, starts_with};
 use crate::tree::{Fault, File, Tree};
 
@@ -37,12 +39,13 @@ struct Import {
 
 pub fn check(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
+    let macros = exported_macros(tree);
     for file in tree.rust().filter(|file| file.path.starts_with("src/")) {
         let Some(module) = module_of(&file.path) else {
             continue;
         };
         match room_of(&module) {
-            Some(room) => faults.extend(check_file(file, &module, room)),
+            Some(room) => faults.extend(check_file(file, &module, room, &macros)),
             None => faults.push(file.fault(
                 1,
                 format!(
@@ -55,12 +58,19 @@ pub fn check(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
-fn check_file(file: &File, module: &[String], room: (&str, u32)) -> Vec<Fault> {
+fn check_file(
+    file: &File,
+    module: &[String],
+    room: (&str, u32),
+    macros: &HashMap<&str, Vec<String>>,
+) -> Vec<Fault> {
     let tokens: Vec<Token> = file.product().cloned().collect();
     let mut faults = Vec::new();
     for import in imports(&tokens, module) {
         let shown = format!("crate::{}", import.path.join("::"));
-        match room_of(&import.path) {
+        let name = import.path.first().map_or("", String::as_str);
+        let owner = macros.get(name).unwrap_or(&import.path);
+        match room_of(owner) {
             None if import.path.is_empty() => {}
             None => faults.push(file.fault(
                 import.line,
@@ -81,6 +91,21 @@ fn check_file(file: &File, module: &[String], room: (&str, u32)) -> Vec<Fault> {
         }
     }
     faults
+}
+
+/// The module that each macro is written in: `#[macro_export]` puts its name at the root.
+fn exported_macros(tree: &Tree) -> HashMap<&str, Vec<String>> {
+    let mut found = HashMap::new();
+    for file in tree.rust() {
+        for three in file.tokens.windows(3) {
+            if starts_with(three, &["macro_rules", "!"])
+                && let Some(module) = module_of(&file.path)
+            {
+                found.insert(three[2].text.as_str(), module);
+            }
+        }
+    }
+    found
 }
 
 /// Path below `crate` of the module that is in a file; `None` for the root and for binaries.
@@ -167,6 +192,20 @@ fn expand(
     }
     found.push(Import { path: base, line });
     at
+}
+
+#[test]
+fn an_exported_macro_belongs_to_its_module() {
+    let check_user = |path: &str, n_expected: usize| {
+        let user = (path, "use crate::plain; crate::plain! {}");
+        let faults = check(&Tree::of(&[
+            ("src/sys/a.rs", "macro_rules! plain {}"),
+            user,
+        ]));
+        assert_eq!(faults.len(), n_expected, "{path}: {faults:?}");
+    };
+    check_user("src/step/channel/futex.rs", 0);
+    check_user("src/host/mod.rs", 2);
 }
 
 #[test]

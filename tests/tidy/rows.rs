@@ -40,7 +40,10 @@ fn channels() -> Table<'static> {
         names: channel::KINDS.iter().map(|kind| kind.name).collect(),
         dir: "src/step/channel/",
         ending: ".rs",
-        others: &[("mod", "the rows")],
+        others: &[
+            ("mod", "the rows"),
+            ("stream", "what pipes and sockets have in common"),
+        ],
     }
 }
 
@@ -59,7 +62,7 @@ fn work_kinds() -> Table<'static> {
 fn profiles(tree: &Tree) -> Table<'_> {
     Table {
         what: "built-in profile",
-        rows_path: "src/profile/builtin.rs",
+        rows_path: "src/profile/catalogue.rs",
         names: tree
             .rust()
             .filter(|file| file.path.starts_with("src/profile/"))
@@ -160,7 +163,8 @@ fn every_row_has_its_file() {
         ending: ".rs",
         others: &[("mod", "the rows")],
     };
-    let tree = Tree::of(&[("src/k/mod.rs", ""), ("src/k/a.rs", ""), ("src/k/c.rs", "")]);
+    let paths = ["src/k/mod.rs", "src/k/a.rs", "src/k/c.rs"];
+    let tree = Tree::of(&paths.map(|path| (path, "struct A;")));
     let faults: Vec<String> = check_table(&tree, &table)
         .iter()
         .map(Fault::to_string)

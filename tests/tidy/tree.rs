@@ -112,10 +112,12 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Names without ending of the files right in `dir` that end in `ending`.
+    /// Names without ending of the files right in `dir` that end in `ending`, but for test modules.
     pub fn stems(&self, dir: &str, ending: &str) -> Vec<&str> {
+        let is_test = |file: &File| file.is_rust() && file.product().next().is_none();
         self.files
             .iter()
+            .filter(|file| !is_test(file))
             .filter_map(|file| file.path.strip_prefix(dir)?.strip_suffix(ending))
             .filter(|stem| !stem.contains('/'))
             .collect()
@@ -177,5 +179,5 @@ fn a_test_module_in_a_file_of_its_own_is_test_code() {
     assert_eq!(n_product("src/a/tests.rs"), 0);
     assert!(n_product("src/a/b.rs") > 0);
     assert_eq!(n_product("tests/c.rs"), 0);
-    assert_eq!(tree.stems("src/a/", ".rs"), ["mod", "tests", "b"]);
+    assert_eq!(tree.stems("src/a/", ".rs"), ["mod", "b"]);
 }
