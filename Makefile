@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 PROFILE ?= hackbench
-ARGS ?= --loops 1000
+ARGS ?= --loops 2000
 PAIRS ?= 10
 N ?= 100000
 DESTDIR ?=
@@ -17,15 +17,15 @@ help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(firstword $(MAKEFILE_LIST)) | \
 	    awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
 
-run: build ## build and run a profile: PROFILE=hackbench ARGS='--loops 1000'
+run: build ## build and run a profile: PROFILE=hackbench ARGS='--loops 2000'
 	target/release/schedload run $(PROFILE) $(ARGS)
 
 test: lint ## everything that a change has to pass
 	$(CARGO) test --locked --doc
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
-	    set -x; $(CARGO) nextest run --locked; \
+	    set -x; $(CARGO) nextest run --locked --no-fail-fast; \
 	else \
-	    set -x; $(CARGO) test --locked --lib --bins --tests; \
+	    set -x; $(CARGO) test --locked --no-fail-fast --lib --bins --tests; \
 	fi
 
 lint: ## formatting, clippy and the documentation, without warnings
