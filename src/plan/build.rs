@@ -28,10 +28,14 @@ pub(super) fn plan(
 ) -> Result<Plan, PlanError> {
     let mut faults = Vec::new();
     let facts = host.topology.facts(&host.allowed);
-    let bound = profile.bind(&overrides.params, &|name| facts.get(name)).map_err(|errors| {
-        let faults = errors.into_iter().map(|error| Fault::new(0..0, error.message));
-        Faults::new(&profile.source, faults.collect())
-    })?;
+    let bound = profile
+        .bind(&overrides.params, &|name| facts.get(name))
+        .map_err(|errors| {
+            let faults = errors
+                .into_iter()
+                .map(|error| Fault::new(0..0, error.message));
+            Faults::new(&profile.source, faults.collect())
+        })?;
     let scope = Scope::new(profile, facts, &bound);
     let parts = Parts::of(profile, overrides, &scope, &mut faults);
     let parts = match parts {
@@ -180,10 +184,10 @@ fn team_part(
     faults: &mut Vec<Fault>,
 ) -> Option<TeamPart> {
     let form = resolve::form(&team.form, scope, faults);
-    let scheduling = scheduling::resolve(team, scope, faults);
     // A team without a size has a fault already; its steps may have more.
     let members = size.unwrap_or(1);
     let scope = scope.in_team(members);
+    let scheduling = scheduling::resolve(team, &scope, faults);
     let around = Around {
         team: &team.name,
         scope: &scope,

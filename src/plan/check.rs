@@ -238,7 +238,7 @@ impl<'a> Checked<'a> {
             received,
             received_foreground: needed,
         } = self.traffic;
-        if !sent.is_used() || !received.is_used() {
+        if self.alone(sent, received).is_some() || self.alone(received, sent).is_some() {
             return; // told already
         }
         let count = self.plan.count;
@@ -263,8 +263,8 @@ impl<'a> Checked<'a> {
             (Some((_, _, UNBOUNDED)), _) => {} // a `forever`, which is told by itself
             (Some((name, sent, needed)), Some(&end)) => {
                 let message = format!(
-                    "the run would never end: {sent} messages are sent to `{name}`, \
-                     and {needed} are waited for"
+                    "the run would never end: messages sent to `{name}`: {sent}, \
+                     waited for: {needed}"
                 );
                 faults.push(Fault::new(self.span(end), message));
             }

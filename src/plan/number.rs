@@ -116,7 +116,7 @@ pub(super) fn checked(amount: &Amount, me: u32, wanted: &Wanted) -> Result<u64, 
     };
     match (wanted.refuses(value), amount) {
         (None, _) => Ok(value as u64),
-        (Some(why), Amount::Fixed(_)) => Err(format!("this gives {why}")),
+        (Some(why), Amount::Fixed(_)) => Err(format!("this is {why}")),
         (Some(why), Amount::PerMember(node)) => {
             Err(format!("`{node}` for member {me} gives {why}"))
         }

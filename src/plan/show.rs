@@ -5,8 +5,9 @@
 
 use super::check::{shape, shape_name};
 use super::traffic::{self, Traffic};
-use super::{Amount, ChannelPlan, Op, Pick, Plan, Scheduling, TeamPlan};
+use super::{Amount, ChannelPlan, Form, Op, Pick, Plan, Scheduling, TeamPlan};
 use crate::base::{CpuList, Unit, unit};
+use crate::step::channel::find;
 use crate::step::work;
 use std::collections::HashSet;
 
@@ -21,7 +22,8 @@ pub fn show(plan: &Plan) -> String {
     let (traffic, _) = traffic::of(&plan.teams, &plan.channels);
     if !plan.channels.is_empty() {
         lines.blank();
-        lines.line(0, "channels, in each copy");
+        let each = in_each_copy(plan);
+        lines.line(0, &format!("channels{each}"));
     }
     for (channel, traffic) in plan.channels.iter().zip(&traffic) {
         lines.line(1, &self::channel(channel, traffic));
@@ -154,32 +156,38 @@ fn channel(channel: &ChannelPlan, traffic: &Traffic) -> String {
     } else {
         ""
     };
-    format!(
-        "{name}: {count} x {kind}, {}, {shape}{across}",
-        bytes(channel.bytes)
-    )
+    let size = size(channel, channel.bytes);
+    format!("{name}: {count} x {kind}{size}, {shape}{across}")
 }
 
-fn bytes(bytes: u32) -> String {
-    unit::bytes(bytes.into())
+/// `, 100 B`; nothing for a kind that carries no bytes.
+fn size(channel: &ChannelPlan, bytes: u32) -> String {
+    match find(&channel.kind) {
+        Some(kind) if !kind.payload => String::new(),
+        _ => format!(", {}", unit::bytes(bytes.into())),
+    }
+}
+
+fn in_each_copy(plan: &Plan) -> &'static str {
+    if plan.copies == 1 {
+        ""
+    } else {
+        " in each copy"
+    }
 }
 
 fn team(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
-    let form = team.form.name();
     let background = if team.background {
         ", in the background"
     } else {
         ""
     };
-    let size = match team.size {
-        1 => format!("1 {}", form.trim_end_matches("es").trim_end_matches('s')),
-        n => format!("{n} {form}"),
+    let size = match (team.size, team.form) {
+        (1, Form::Threads) => "1 thread".to_owned(),
+        (1, Form::Processes) => "1 process".to_owned(),
+        (n, form) => format!("{n} {}", form.name()),
     };
-    let each = if plan.copies == 1 {
-        ""
-    } else {
-        " in each copy"
-    };
+    let each = in_each_copy(plan);
     lines.line(0, &format!("team {}: {size}{each}{background}", team.name));
     lines.line(1, &placement(&team.cpus));
     if let Some(scheduling) = scheduling(&team.scheduling) {
@@ -291,7 +299,7 @@ fn message(channel: &ChannelPlan, pick: &Pick, bytes: u32) -> String {
         Pick::At(_) if channel.count == 1 => String::new(),
         Pick::At(index) => format!("[{}]", amount(index, Unit::Count)),
     };
-    format!("{}{which}, {}", channel.name, self::bytes(bytes))
+    format!("{}{which}{}", channel.name, size(channel, bytes))
 }
 
 /// The step's number, as far as it is the same for all members.
