@@ -1,6 +1,6 @@
 //! A plan as text: what will run here, in the words of the profile with every number resolved.
 //!
-//! At most 100 columns wide. Must not know: the profile or the host; a plan that was sent
+//! At most 96 columns wide, which leaves room for an indent. Must not know: the profile or the host; a plan that was sent
 //! somewhere prints the same there.
 
 use super::check::{shape, shape_name};
@@ -11,7 +11,7 @@ use crate::step::channel::find;
 use crate::step::work;
 use std::collections::HashSet;
 
-const WIDTH: usize = 100;
+const WIDTH: usize = 96;
 /// Of a longer pattern of CPUs only so many are printed.
 const CPUS_SHOWN: usize = 16;
 

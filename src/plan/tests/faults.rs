@@ -53,13 +53,15 @@ fn of_parameters_and_times() {
     check(
         |it| it.duration = Some("10".to_owned()),
         &[
-            "`10` is a plain number, and the duration wants a time; add a unit: ns, us, ms, s or min",
+            "`10` is a plain number, and the duration wants a time; add a unit: ns, us, ms, s or \
+             min",
         ],
     );
     check(
         |it| it.duration = Some("10 x".to_owned()),
         &[
-            "the duration: unknown unit `x`; units are ns, us, ms, s, min, B, kB, MB, GB, KiB, MiB, GiB, %",
+            "the duration: unknown unit `x`; units are ns, us, ms, s, min, B, kB, MB, GB, KiB, \
+             MiB, GiB, %",
         ],
     );
     check(
@@ -91,7 +93,8 @@ fn of_sizes_and_words() {
         &["`5000000` gives 5000000, and size of team `w` must be at most 4000000"],
     );
     check(
-        "[channel.c]\nkind = 'pip'\ncount = 'cpus - 16'\n[team.w]\nsize = 1\nsteps = [ { spin = '1us' } ]",
+        "[channel.c]\nkind = 'pip'\ncount = 'cpus - 16'\n[team.w]\nsize = 1\nsteps = [ { spin = \
+         '1us' } ]",
         &[
             "unknown kind of channel `pip`; did you mean `pipe`?",
             "`cpus - 16` gives 0, and count of channel `c` must be at least 1",
@@ -148,7 +151,8 @@ fn of_scheduling() {
     check(
         &team(&format!("size = 1\npolicy = 'deadline'\n{times}")),
         &[
-            "team `w`: runtime 2000000 ns, deadline 1000000 ns, period 10000000 ns: each must be at most the next",
+            "team `w`: runtime 2000000 ns, deadline 1000000 ns, period 10000000 ns: each must be \
+             at most the next",
         ],
     );
     check(
@@ -161,7 +165,8 @@ fn of_scheduling() {
             "size = 1\npin = true\npolicy = 'deadline'\n{times}"
         )),
         &[
-            "team `w`: the kernel refuses policy `deadline` to tasks that may not run everywhere: leave out `on`, `spread` and `pin`",
+            "team `w`: the kernel refuses policy `deadline` to tasks that may not run \
+             everywhere: leave out `on`, `spread` and `pin`",
         ],
     );
 }
@@ -183,7 +188,8 @@ fn of_steps() {
     check(
         &steps("{ forever = [ { spin = '1us' } ] }"),
         &[
-            "the run would never end: team `w` goes on for ever; give a duration: `--duration 10s`, or `duration = \"10s\"` in the profile",
+            "the run would never end: team `w` goes on for ever; give a duration: `--duration \
+             10s`, or `duration = \"10s\"` in the profile",
         ],
     );
     check(
@@ -193,7 +199,8 @@ fn of_steps() {
     check(
         "[team.w]\nsize = 1\nbackground = true\nsteps = [ { spin = '1us' } ]",
         &[
-            "all teams are in the background: the run would end as it begins; give a duration: `--duration 10s`, or `duration = \"10s\"` in the profile",
+            "all teams are in the background: the run would end as it begins; give a duration: \
+             `--duration 10s`, or `duration = \"10s\"` in the profile",
         ],
     );
 }
@@ -203,8 +210,10 @@ fn of_addresses() {
     check(
         &steps("{ send = 'd[me + 2]' }, { receive = 'd[me + 2]' }"),
         &[
-            "team `w`: `me + 2` for member 1 gives 3, and the index in `d` (count 3) must be at most 2",
-            "team `w`: `me + 2` for member 1 gives 3, and the index in `d` (count 3) must be at most 2",
+            "team `w`: `me + 2` for member 1 gives 3, and the index in `d` (count 3) must be at \
+             most 2",
+            "team `w`: `me + 2` for member 1 gives 3, and the index in `d` (count 3) must be at \
+             most 2",
         ],
     );
     check(
@@ -214,7 +223,8 @@ fn of_addresses() {
     check(
         &steps("{ send = 'd[me - 1]' }, { receive = 'd[me]' }"),
         &[
-            "team `w`: `me - 1` for member 0 gives -1, and the index in `d` (count 3) must be at least 0",
+            "team `w`: `me - 1` for member 0 gives -1, and the index in `d` (count 3) must be at \
+             least 0",
         ],
     );
     // Member 0 never comes there.
@@ -255,14 +265,16 @@ fn of_who_wakes_whom() {
     check(
         &steps("{ send = 'c', bytes = '4B' }, { receive = 'c', bytes = '8B' }"),
         &[
-            "messages of `c` have 8 B here and 4 B in team `w`; give all steps on one channel the same `bytes`",
+            "messages of `c` have 8 B here and 4 B in team `w`; give all steps on one channel \
+             the same `bytes`",
         ],
     );
     check(
         "[channel.c]\nkind = 'queue'\n[team.w]\nas = 'processes'\nsize = 2\n\
          steps = [ { send = 'c' }, { receive = 'c' } ]",
         &[
-            "`queue` does not work between processes, and the members of team `w` are processes; kinds that do: pipe, socketpair, tcp, eventfd, futex, null",
+            "`queue` does not work between processes, and the members of team `w` are processes; \
+             kinds that do: pipe, socketpair, tcp, eventfd, futex, null",
         ],
     );
 }
