@@ -41,6 +41,11 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// The size of the team around, if there is one.
+    pub fn size(&self) -> Option<u32> {
+        self.size
+    }
+
     pub fn lookup(&self, name: &str) -> Option<f64> {
         if name == SIZE {
             return self.size.map(f64::from);

@@ -1,7 +1,7 @@
 //! A plan as text: what will run here, in the words of the profile with every number resolved.
 //!
-//! At most 96 columns wide, which leaves room for an indent. Must not know: the profile or the host; a plan that was sent
-//! somewhere prints the same there.
+//! At most 96 columns wide, which leaves room for an indent. Must not know: the profile or the
+//! host; a plan that was sent somewhere prints the same there.
 
 use super::check::{shape, shape_name};
 use super::traffic::{self, Traffic};
@@ -313,15 +313,17 @@ fn amount(amount: &Amount, unit: Unit) -> String {
 fn needs(plan: &Plan, lines: &mut Lines) {
     lines.line(0, "needs");
     let needs = &plan.needs;
-    let count = |n: u64| n.to_string();
-    let size = |n: u64| unit::bytes(n as f64);
-    let rows: [(&str, u64, &dyn Fn(u64) -> String); 4] = [
-        ("tasks", needs.tasks, &count),
-        ("open files", needs.open_files, &count),
-        ("memory", needs.memory_bytes, &size),
-        ("mappings", needs.mappings, &count),
+    let rows = [
+        ("tasks", needs.tasks, Unit::Count),
+        ("open files", needs.open_files, Unit::Count),
+        ("memory", needs.memory_bytes, Unit::Bytes),
+        ("mappings", needs.mappings, Unit::Count),
     ];
-    for (name, need, shown) in rows {
+    for (name, need, unit) in rows {
+        let shown = |n: u64| match unit {
+            Unit::Bytes => unit::bytes(n as f64),
+            _ => n.to_string(),
+        };
         let limits = needs.limits.iter().filter(|limit| limit.need == name);
         let limits = limits.map(|limit| format!("{} ({})", shown(limit.max), limit.name));
         let limits: Vec<String> = limits.collect();

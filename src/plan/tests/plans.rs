@@ -58,7 +58,8 @@ fn prints_pingpong() {
     insta::assert_snapshot!(shown(builtin("pingpong", &[("tokens", "2")])), @r#"
     pingpong: Pairs of tasks that wake each other in turn
 
-      params   pairs = 1, loops = 100000, tokens = 2, bytes = 4B, work = 0ns, kind = pipe, as = threads
+      params   pairs = 1, loops = 100000, tokens = 2, bytes = 4B, work = 0ns, kind = pipe, as =
+          threads
       watch    round_trips_per_s, round_trip_ns_p50, wakeup_latency_ns_p99, migrations_per_s
       tasks    2
       machine  16 of 16 CPUs (0-15), 8 cores, 4 LLCs, 2 nodes
@@ -169,7 +170,8 @@ fn leaves_out_what_does_nothing() {
         steps = [
             { repeat = "n", steps = [ { send = "c" } ] },
             { repeat = 3, steps = [ { spin = "n * 1us" } ] },
-            { spin = "me * 1us" },
+            { repeat = "me", steps = [ { spin = "1us" } ] },
+            { spin = "(me + 1) * 1us" },
         ]
         "#,
         &host("core:2 pu:1"),
@@ -181,7 +183,7 @@ fn leaves_out_what_does_nothing() {
         matches!(
             op,
             Op::Work {
-                amount: Amount::PerMember(_),
+                amount: Amount::Fixed(1000),
                 ..
             }
         ),
@@ -196,7 +198,7 @@ fn loops_nest_by_position() {
         r#"
         about = "x"
         [team.a]
-        size = 1
+        size = 4
         steps = [ { repeat = 2, steps = [
             { repeat = "me + 1", steps = [ { spin = "1us" } ] }, { sleep = "1us" } ] } ]
         "#,
