@@ -6,11 +6,21 @@
 //! Reading on: `parse.rs` from text to these structs, `expr.rs` for the numbers, `fault.rs` for
 //! what is wrong and where.
 
+mod bind;
+mod build;
+pub mod catalogue;
 pub mod expr;
 pub mod fault;
+pub mod keys;
+mod on;
+mod parse;
+mod print;
+pub mod reference;
 
+pub use bind::{Bound, Setting, SettingError};
 pub use expr::{Expr, Span};
 pub use fault::{Fault, Faults};
+pub use on::On;
 
 use crate::base::Unit;
 
@@ -45,7 +55,7 @@ pub struct Source {
 }
 
 /// A word of the profile: a kind, a policy, or the name of a parameter that stands for one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Word {
     pub text: String,
     pub span: Span,
@@ -65,7 +75,8 @@ pub struct Param {
 /// What a parameter may be.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParamValue {
-    /// A number with a unit; the default may use machine facts (`"cpus / 3"`).
+    /// A number with a unit; the default may use machine facts (`"cpus / 3"`). `max` is
+    /// infinite if there is no limit.
     Number {
         default: Expr,
         unit: Unit,
@@ -112,7 +123,8 @@ pub struct Team {
 /// Where the tasks of a team may run; everything is within the mask inherited at the start.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Placement {
-    /// `node:0`, `llc:1`, `core:2` or `cpus:0-3`; the number may be an expression (`llc:me % llcs`).
+    /// `node:0`, `llc:1`, `core:2` or `cpus:0-3`, read by [`On::parse`]; the number may be an
+    /// expression (`llc:me % llcs`).
     pub on: Option<Word>,
     /// `node`, `llc`, `core` or `cpu`: member i gets the (i mod n)-th of them.
     pub spread: Option<Word>,
