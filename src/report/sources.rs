@@ -87,7 +87,9 @@ fn source(name: &str, parts: &[&Sourced]) -> Source {
     let reason = missing.and_then(|part| part.reason.clone());
     Source {
         name: name.to_owned(),
-        state: missing.map_or(State::Ok.name(), |part| &part.state).to_owned(),
+        state: missing
+            .map_or(State::Ok.name(), |part| &part.state)
+            .to_owned(),
         reason: reason.unwrap_or_default(),
     }
 }
