@@ -155,10 +155,13 @@ fn ratio(value: f64, count: u64, without: &str) -> Value {
     }
 }
 
+/// Only a sum over all tasks is a metric: one over some of them would pass for a small one.
 fn kernel(sourced: &Sourced) -> Value {
-    let reason = || sourced.reason.clone().unwrap_or_default();
-    let value = sourced.value.map(|value| value as f64);
-    value.ok_or_else(|| format!("{}: {}", sourced.state, reason()))
+    match (sourced.value, sourced.reason.as_deref()) {
+        (Some(value), None) => Ok(value as f64),
+        (Some(_), Some(limit)) => Err(format!("only the sum {limit} is known")),
+        (None, reason) => Err(format!("{}: {}", sourced.state, reason.unwrap_or_default())),
+    }
 }
 
 #[cfg(test)]
@@ -172,6 +175,7 @@ mod tests {
         let recordings = [
             fixture::recording(),
             fixture::empty(),
+            fixture::failed(),
             fixture::interrupted(),
         ];
         let report = Report::judge(&fixture::plan(), &fixture::host(), &recordings);
