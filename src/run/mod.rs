@@ -97,7 +97,7 @@ impl RunError {
 /// # Examples
 ///
 /// ```
-/// use schedload::{Host, Plan, Profile, plan::Overrides, run};
+/// use schedload::{Host, Plan, Profile, plan::Overrides, profile::Source, run};
 ///
 /// let text = r#"
 ///     about = "two threads, one token"
@@ -110,7 +110,7 @@ impl RunError {
 ///     size = 1
 ///     steps = [ { repeat = 100, steps = [ { receive = "ball" } ] } ]
 /// "#;
-/// let profile = Profile::parse("two", text)?;
+/// let profile = Profile::parse("two", Source { text: text.to_owned(), ..Source::default() })?;
 /// let host = Host::read()?;
 /// let plan = Plan::new(&profile, &host, &Overrides::default())?;
 /// let recording = run::run(&plan, &host, &run::Control::default())?;
