@@ -1,1 +1,23 @@
-//! x
+//! System calls and raw CPU facts, made safe: the only floor with `unsafe` in it.
+//!
+//! Each file owns one sort of thing and offers functions and types that cannot be misused from
+//! safe code. Must not know: profiles, measuring, what its callers are up to.
+
+pub mod clock;
+pub mod cpu;
+pub mod errno;
+pub mod event;
+pub mod fd;
+pub mod futex;
+pub mod process;
+pub mod raw;
+pub mod rights;
+pub mod scheduling;
+pub mod shared;
+pub mod signal;
+pub mod socket;
+pub mod thread;
+pub mod usage;
+
+pub use errno::Errno;
+pub use shared::Shared;

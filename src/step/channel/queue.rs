@@ -1,0 +1,54 @@
+//! A bounded crossbeam channel: lock-free while it is neither empty nor full, then a little
+//! spinning, then a park.
+//!
+//! Bounded, since an unbounded one allocates as it grows. Its waits go on through signals, so
+//! stopping goes through [`Channel::interrupt`]. Must not know: what a message holds; it carries
+//! none.
+
+use super::{Channel, Hitch, OpenError, Opening};
+use crossbeam::channel::{Receiver, Sender, bounded};
+
+/// Messages that fit before a waker blocks; about what a pipe holds of hackbench's.
+const CAPACITY: usize = 512;
+
+/// What goes through the queue.
+enum Item {
+    Message,
+    /// The run is over.
+    Stop,
+}
+
+struct Queue {
+    into: Sender<Item>,
+    out: Receiver<Item>,
+}
+
+pub(super) fn open<'a>(_: &Opening<'a>) -> Result<Box<dyn Channel + 'a>, OpenError> {
+    let (into, out) = bounded(CAPACITY);
+    Ok(Box::new(Queue { into, out }))
+}
+
+impl Channel for Queue {
+    fn wake(&self, _: &[u8]) -> Result<(), Hitch> {
+        // Both ends live as long as `self`, so neither call can find the other side gone.
+        self.into.send(Item::Message).map_err(|_| Hitch::Ended)
+    }
+
+    fn wait(&self, _: &mut [u8]) -> Result<(), Hitch> {
+        match self.out.recv() {
+            Ok(Item::Message) => Ok(()),
+            Ok(Item::Stop) => Err(Hitch::Interrupted),
+            Err(_) => Err(Hitch::Ended),
+        }
+    }
+
+    fn interrupt(&self) {
+        // A full queue has blocked wakers and no blocked wakees, an empty one the reverse: make
+        // room for the one, send word to the other, one each time we are called.
+        if self.out.is_full() {
+            let _ = self.out.try_recv();
+        } else {
+            let _ = self.into.try_send(Item::Stop);
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! AF_UNIX stream sockets, hackbench's default: each message is an skb of its own
+//! (net/unix/af_unix.c, unix_stream_sendmsg and sock_def_readable, v6.12).
+//!
+//! Must not know: anything beyond its descriptors.
+
+use super::stream::Stream;
+use super::{Channel, OpenError, Opening};
+use crate::sys::socket;
+
+pub(super) fn open<'a>(_: &Opening<'a>) -> Result<Box<dyn Channel + 'a>, OpenError> {
+    Stream::open("socketpair", socket::unix_pair())
+}

@@ -1,0 +1,149 @@
+//! Signals: the one that interrupts waiting workers, and the user's wish to stop.
+//!
+//! Must not know: what is stopped. Handlers do nothing but store and write to a descriptor.
+
+use super::{Errno, raw};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+extern "C" fn nothing(_signal: libc::c_int) {}
+
+/// The signal that interrupts a worker's wait: the second real-time signal that glibc leaves us.
+pub fn interrupt_signal() -> libc::c_int {
+    libc::SIGRTMIN() + 1
+}
+
+/// A signal's disposition; restored when dropped.
+pub struct Disposition {
+    signal: libc::c_int,
+    before: libc::sigaction,
+}
+
+impl Disposition {
+    fn set(signal: libc::c_int, handler: libc::sighandler_t) -> Result<Disposition, Errno> {
+        // SAFETY: zeroed sigactions are valid; the handler is async-signal-safe and never unloaded.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            let mut before: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handler;
+            libc::sigemptyset(&raw mut action.sa_mask);
+            Errno::check(libc::sigaction(signal, &raw const action, &raw mut before))?;
+            Ok(Disposition { signal, before })
+        }
+    }
+
+    /// Lets the interrupt signal end a system call with EINTR: a handler without SA_RESTART.
+    pub fn interrupting() -> Result<Disposition, Errno> {
+        let handler = nothing as extern "C" fn(libc::c_int);
+        Disposition::set(interrupt_signal(), handler as libc::sighandler_t)
+    }
+
+    /// Ignores a signal.
+    pub fn ignoring(signal: libc::c_int) -> Result<Disposition, Errno> {
+        Disposition::set(signal, libc::SIG_IGN)
+    }
+}
+
+impl Drop for Disposition {
+    fn drop(&mut self) {
+        // SAFETY: what sigaction gave us before.
+        unsafe { libc::sigaction(self.signal, &raw const self.before, std::ptr::null_mut()) };
+    }
+}
+
+/// Ignores what a terminal or a supervisor sends to a whole process group: the coordinator decides
+/// for its leader and tasks. Stays so.
+pub fn leave_stopping_to_parent() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+        // SAFETY: SIG_IGN is a valid disposition for these signals.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+/// The last stop signal that came in, 0 for none, and where to report one.
+static CAUGHT: AtomicI32 = AtomicI32::new(0);
+static REPORT_TO: AtomicI32 = AtomicI32::new(-1);
+
+extern "C" fn caught(signal: libc::c_int) {
+    CAUGHT.store(signal, Ordering::Relaxed);
+    let fd = REPORT_TO.load(Ordering::Relaxed);
+    if fd >= 0 {
+        // An eventfd takes eight bytes; nothing can be done here if it does not.
+        let _ = raw::write(fd, &1u64.to_ne_bytes());
+    }
+}
+
+/// Catches SIGINT, SIGTERM and SIGHUP until dropped: they are noted instead of ending the process.
+/// A second one of the same kind ends it as usual.
+pub struct Stopping(
+    #[expect(dead_code, reason = "restores the dispositions when dropped")] Vec<Disposition>,
+);
+
+impl Stopping {
+    pub fn catch() -> Result<Stopping, Errno> {
+        let handler = caught as extern "C" fn(libc::c_int);
+        CAUGHT.store(0, Ordering::Relaxed);
+        let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+        let set = |signal| Disposition::set(signal, handler as libc::sighandler_t);
+        Ok(Stopping(
+            signals.into_iter().map(set).collect::<Result<_, _>>()?,
+        ))
+    }
+}
+
+/// The stop signal that was caught, if one was.
+pub fn stop_signal() -> Option<i32> {
+    Some(CAUGHT.load(Ordering::Relaxed)).filter(|&signal| signal != 0)
+}
+
+/// While it lives, a caught stop signal also adds one to this eventfd.
+pub struct Reporting<'a>(#[expect(dead_code, reason = "keeps the eventfd open")] BorrowedFd<'a>);
+
+impl<'a> Reporting<'a> {
+    pub fn to(eventfd: BorrowedFd<'a>) -> Reporting<'a> {
+        REPORT_TO.store(eventfd.as_raw_fd(), Ordering::Relaxed);
+        Reporting(eventfd)
+    }
+}
+
+impl Drop for Reporting<'_> {
+    fn drop(&mut self) {
+        REPORT_TO.store(-1, Ordering::Relaxed);
+    }
+}
+
+/// Blocks the stop signals in this thread, and so in all threads and processes it starts, until
+/// dropped: they are then delivered to a thread that does not.
+pub struct Blocked(libc::sigset_t);
+
+impl Blocked {
+    pub fn stop_signals() -> Blocked {
+        // SAFETY: the sets are initialised before use; these calls cannot fail on valid sets.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            let mut before: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                libc::sigaddset(&raw mut set, signal);
+            }
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before);
+            Blocked(before)
+        }
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        // SAFETY: the mask that was in force before.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut());
+        }
+    }
+}
+
+/// Interrupts one task, wherever it is; gone already is fine.
+pub fn interrupt(pid: u32, tid: u32) {
+    // SAFETY: no pointers. The task is ours: its numbers are from its slot, and it has not checked
+    // out, so they have not been given to anybody else.
+    unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, interrupt_signal()) };
+}
