@@ -4,12 +4,28 @@
 //! can fake, and from hwloc. Must not know: plans, profiles. A [`Host`] is a plain value: one made
 //! from an hwloc XML file or synthetic string plans like the real one.
 
+mod cgroup;
+pub mod clock;
+pub mod counts;
+pub mod error;
+mod fact;
+pub mod files;
+mod hwloc;
+mod knob;
+mod limits;
+pub mod task;
 pub mod topology;
 
+pub use clock::cycle_counter_trusted;
+pub use counts::Facts;
+pub use error::HostError;
+pub use files::Root;
 pub use topology::Topology;
 
-use crate::base::{CpuList, Reading};
+use crate::base::{CpuList, Reading, State};
+use cgroup::Cgroups;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// This machine as far as a run cares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,6 +42,70 @@ pub struct Host {
     pub facts: Vec<Fact>,
     /// The limits that a plan is checked against.
     pub limits: Limits,
+}
+
+impl Host {
+    /// This machine. Call it before anything is pinned: both hwloc and the mask that this process
+    /// was started with are read here, once.
+    pub fn read() -> Result<Host, HostError> {
+        Host::read_from(&Root::default(), Topology::read()?)
+    }
+
+    /// The machine with this topology whose /proc and /sys are under `root`.
+    pub fn read_under(root: &Path, topology: Topology) -> Result<Host, HostError> {
+        Host::read_from(&Root::new(root), topology)
+    }
+
+    /// A machine that is only planned for: all its CPUs may be used, and nothing limits.
+    pub fn made_up(topology: Topology, label: impl Into<String>) -> Host {
+        let label = label.into();
+        let absent = || Reading::absent(State::Absent, format!("{label} is a made-up machine"));
+        Host {
+            allowed: topology.online(),
+            topology,
+            kernel_release: absent(),
+            kernel_version: absent(),
+            facts: fact::made_up(&label),
+            limits: Limits::default(),
+            made_up: Some(label),
+        }
+    }
+
+    /// The fact with this key.
+    pub fn fact(&self, key: &str) -> Option<&Fact> {
+        self.facts.iter().find(|fact| fact.key == key)
+    }
+
+    fn read_from(root: &Root, topology: Topology) -> Result<Host, HostError> {
+        let cgroups = Cgroups::read(root);
+        Ok(Host {
+            allowed: allowed(root, &topology)?,
+            topology,
+            made_up: None,
+            kernel_release: root.text("/proc/sys/kernel/osrelease"),
+            kernel_version: root.text("/proc/sys/kernel/version"),
+            facts: fact::read(root, &cgroups),
+            limits: Limits::read(root, &cgroups),
+        })
+    }
+}
+
+/// The online CPUs in the mask of this process. /proc prints it as a list of any length, where
+/// sched_getaffinity fails for masks longer than the caller thought of.
+fn allowed(root: &Root, topology: &Topology) -> Result<CpuList, HostError> {
+    let online = topology.online();
+    let status = match root.text("/proc/self/status") {
+        Reading::Value(status) => task::parse_status(&status),
+        // Without /proc nothing says that a CPU may not be used.
+        Reading::Absent(_) => return Ok(online),
+    };
+    let Reading::Value(mask) = status.cpus_allowed else { return Ok(online) };
+    let allowed = mask.and(&online);
+    if allowed.is_empty() {
+        let (allowed, online) = (mask.to_string(), online.to_string());
+        return Err(HostError::NoneAllowed { allowed, online });
+    }
+    Ok(allowed)
 }
 
 /// One fact about the kernel or the machine, with what it is for.
@@ -45,9 +125,11 @@ pub struct Fact {
 pub struct Limits {
     /// Soft and hard RLIMIT_NOFILE.
     pub open_files: Option<Limit>,
-    /// RLIMIT_NPROC; not enforced for root with CAP_SYS_RESOURCE or CAP_SYS_ADMIN.
+    /// RLIMIT_NPROC.
     pub user_tasks: Option<Limit>,
-    /// pids.max minus pids.current of the tightest cgroup above us, v1 or v2.
+    /// Whether the kernel looks at it: not for root, CAP_SYS_RESOURCE or CAP_SYS_ADMIN.
+    pub user_tasks_enforced: bool,
+    /// pids.max and pids.current of the tightest cgroup above us, v1 or v2.
     pub cgroup_tasks: Option<CgroupLimit>,
     /// kernel.threads-max and kernel.pid_max, the lower, with the name of the file.
     pub system_tasks: Option<SystemLimit>,
@@ -55,11 +137,17 @@ pub struct Limits {
     pub max_map_count: Option<u64>,
     /// MemAvailable (bytes).
     pub memory_available_bytes: Option<u64>,
-    /// memory.max minus what cannot be reclaimed, of the tightest cgroup above us.
+    /// memory.max or memory.high, and what is used and can not be reclaimed, of the tightest
+    /// cgroup above us.
     pub cgroup_memory: Option<CgroupLimit>,
-    /// RLIMIT_RTPRIO, and whether CAP_SYS_NICE is held.
+    /// RLIMIT_RTPRIO: the highest real-time priority that may be set.
     pub rt_priority: Option<Limit>,
+    /// RLIMIT_NICE: 20 minus it is the lowest nice value that may be set.
+    pub nice: Option<Limit>,
+    /// CAP_SYS_NICE: any policy, priority and nice value.
     pub can_set_nice: bool,
+    /// CAP_SYS_RESOURCE: hard limits may be raised.
+    pub can_raise_limits: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,3 +169,6 @@ pub struct SystemLimit {
     pub file: String,
     pub max: u64,
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! The machine in seven numbers that profiles may use in expressions: `cpus / 3`.
+//!
+//! Counted over the CPUs that may be used, so that a profile made for a machine also fits one
+//! node of it. Must not know: expressions.
+
+use super::Topology;
+use crate::base::CpuList;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// Numbers of things with at least one CPU that may be used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    pub cpus: u32,
+    pub cores: u32,
+    pub llcs: u32,
+    pub nodes: u32,
+    /// Usable CPUs of the node that has most of them; the same for LLCs and, as `smt`, cores.
+    pub cpus_per_node: u32,
+    pub cpus_per_llc: u32,
+    pub smt: u32,
+}
+
+impl Facts {
+    pub const NAMES: [&'static str; 7] =
+        ["cpus", "cores", "llcs", "nodes", "cpus_per_node", "cpus_per_llc", "smt"];
+
+    /// The number with this name, as expressions of profiles want it.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        let number = match name {
+            "cpus" => self.cpus,
+            "cores" => self.cores,
+            "llcs" => self.llcs,
+            "nodes" => self.nodes,
+            "cpus_per_node" => self.cpus_per_node,
+            "cpus_per_llc" => self.cpus_per_llc,
+            "smt" => self.smt,
+            _ => return None,
+        };
+        Some(f64::from(number))
+    }
+}
+
+impl Topology {
+    pub fn facts(&self, allowed: &CpuList) -> Facts {
+        let cpus: Vec<_> = self.cpus.iter().filter(|cpu| allowed.contains(cpu.id)).collect();
+        let (cores, smt) = groups(cpus.iter().map(|cpu| cpu.place.core));
+        let (llcs, cpus_per_llc) = groups(cpus.iter().map(|cpu| cpu.place.llc));
+        let (nodes, cpus_per_node) = groups(cpus.iter().map(|cpu| cpu.place.node));
+        let cpus = cpus.len() as u32;
+        Facts { cpus, cores, llcs, nodes, cpus_per_node, cpus_per_llc, smt }
+    }
+}
+
+/// How many different keys there are, and how often the commonest comes.
+fn groups<T: Eq + Hash>(keys: impl Iterator<Item = T>) -> (u32, u32) {
+    let mut sizes: HashMap<T, u32> = HashMap::new();
+    for key in keys {
+        *sizes.entry(key).or_insert(0) += 1;
+    }
+    (sizes.len() as u32, sizes.values().copied().max().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_what_may_be_used() {
+        let check = |machine: &str, allowed: &str, expected: [u32; 7]| {
+            let topology = Topology::from_synthetic(machine).unwrap();
+            let facts = topology.facts(&allowed.parse().unwrap());
+            let got = Facts::NAMES.map(|name| facts.get(name).unwrap());
+            assert_eq!(got, expected.map(f64::from), "of {allowed:?} in {machine:?}");
+        };
+        check("pack:1 l3:1 core:4 pu:2", "0-7", [8, 4, 1, 1, 8, 8, 2]);
+        check("pack:1 l3:1 core:4 pu:2", "0,2,4", [3, 3, 1, 1, 3, 3, 1]);
+        check("pack:2 [numa] l3:2 core:4 pu:2", "0-31", [32, 16, 4, 2, 16, 8, 2]);
+        check("pack:2 [numa] l3:2 core:4 pu:2", "6-17,99", [12, 6, 3, 2, 10, 8, 2]);
+        check("pack:2 [numa] l3:2 core:4 pu:4", "60-63", [4, 1, 1, 1, 4, 4, 4]);
+        check("pack:1 l3:1 core:4 pu:2", "", [0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn unknown_names_have_no_number() {
+        assert_eq!(Facts::default().get("sockets"), None);
+    }
+}
