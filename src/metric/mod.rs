@@ -1,6 +1,7 @@
 //! The numbers a run yields, one row each: key, unit, which way is better, what it is.
 //!
-//! A number without a row does not exist. Must not know: how a report is laid out.
+//! A number without a row does not exist. Must not know: how a report is laid out, or how a number
+//! is computed (`report::metrics`).
 
 use crate::base::Unit;
 
@@ -14,30 +15,176 @@ pub enum Better {
     Neither,
 }
 
+impl Better {
+    /// What follows a number for people: `higher is better`; nothing where it does not judge.
+    pub fn words(self) -> &'static str {
+        match self {
+            Better::Higher => "higher is better",
+            Better::Lower => "lower is better",
+            Better::Neither => "",
+        }
+    }
+}
+
 /// What a metric is. `measure` rows stand for one metric of each measure block: `*` is its name.
 pub struct Metric {
     pub key: &'static str,
-    /// As printed in JSON: `1/s`, `ns`, `s`, `1`, `%`.
+    /// As printed in JSON: `1/s`, `ns`, `s`, `1`.
     pub unit: &'static str,
     pub better: Better,
     pub about: &'static str,
 }
 
+const fn row(
+    key: &'static str,
+    unit: &'static str,
+    better: Better,
+    about: &'static str,
+) -> Metric {
+    Metric {
+        key,
+        unit,
+        better,
+        about,
+    }
+}
+
+use Better::{Higher, Lower, Neither};
+
 /// All metrics, the results first.
 pub const METRICS: &[Metric] = &[
-    Metric {
-        key: "messages_per_s",
-        unit: "1/s",
-        better: Better::Higher,
-        about: "messages received in the window, per second",
-    },
-    Metric {
-        key: "*s_per_s",
-        unit: "1/s",
-        better: Better::Higher,
-        about: "measure blocks of that name ended in the window, per second (`round_trips_per_s`)",
-    },
+    row(
+        "messages_per_s",
+        "1/s",
+        Higher,
+        "messages received in the window, per second",
+    ),
+    row(
+        "*s_per_s",
+        "1/s",
+        Higher,
+        "measure blocks of that name ended in the window, per second (`round_trips_per_s`)",
+    ),
+    row(
+        "*_ns_p50",
+        "ns",
+        Lower,
+        "median time that a measure block of that name took",
+    ),
+    row(
+        "*_ns_p99",
+        "ns",
+        Lower,
+        "time that 99 % of the measure blocks of that name did not exceed",
+    ),
+    row(
+        "elapsed_s",
+        "s",
+        Lower,
+        "from opening the gate until the last task ended, where the work is fixed and not the time",
+    ),
+    row(
+        "wakeup_latency_ns_p50",
+        "ns",
+        Lower,
+        "median wakeup latency over all teams",
+    ),
+    row(
+        "wakeup_latency_ns_p99",
+        "ns",
+        Lower,
+        "wakeup latency that 99 % of the wakeups of all teams did not exceed",
+    ),
+    row(
+        "wakeup_latency_ns_p999",
+        "ns",
+        Lower,
+        "wakeup latency that 99.9 % of the wakeups of all teams did not exceed",
+    ),
+    row(
+        "cpu_ns_per_message",
+        "ns",
+        Lower,
+        "user and system time of all tasks over messages received, whole run",
+    ),
+    row(
+        "wakeups_per_s",
+        "1/s",
+        Neither,
+        "waits in the window that really slept and were woken, per second",
+    ),
+    row(
+        "found_ready_share",
+        "1",
+        Neither,
+        "part of the messages received in the window that needed no wakeup",
+    ),
+    row(
+        "migrations_per_s",
+        "1/s",
+        Neither,
+        "CPU changes of tasks that they saw themselves in the window, per second",
+    ),
+    row(
+        "kernel_migrations",
+        "1",
+        Neither,
+        "the kernel's count of the tasks' migrations (nr_migrations), whole run",
+    ),
+    row(
+        "run_delay_ns_per_timeslice",
+        "ns",
+        Neither,
+        "time runnable but not running, for each time a task was put on a CPU, whole run",
+    ),
+    row(
+        "voluntary_switches",
+        "1",
+        Neither,
+        "times that tasks gave up the CPU to wait, whole run",
+    ),
+    row(
+        "involuntary_switches",
+        "1",
+        Neither,
+        "times that tasks were preempted, whole run",
+    ),
+    row("user_s", "s", Neither, "user time of all tasks, whole run"),
+    row("sys_s", "s", Neither, "system time of all tasks, whole run"),
+    row(
+        "start_s",
+        "s",
+        Neither,
+        "from creating the first task until all were ready",
+    ),
 ];
+
+/// The row of a metric's key: its own, or else that of a measure block (`round_trips_per_s`).
+pub fn find(key: &str) -> Option<&'static Metric> {
+    let own = METRICS.iter().find(|row| row.key == key);
+    own.or_else(|| METRICS.iter().find(|row| row.measure_in(key).is_some()))
+}
+
+impl Metric {
+    /// Whether it stands for one metric of each measure block.
+    pub fn of_measure(&self) -> bool {
+        self.key.starts_with('*')
+    }
+
+    /// The key for a measure block; the row's own where it is not of one.
+    pub fn key_for(&self, measure: &str) -> String {
+        match self.key.strip_prefix('*') {
+            Some(rest) => format!("{measure}{rest}"),
+            None => self.key.to_owned(),
+        }
+    }
+
+    /// The name of the measure block in `key`, if this row is that of such a metric.
+    pub fn measure_in<'a>(&self, key: &'a str) -> Option<&'a str> {
+        let measure = key.strip_suffix(self.key.strip_prefix('*')?)?;
+        (!measure.is_empty()).then_some(measure)
+    }
+}
 
 /// The unit is a matter of printing: how a value of this metric's unit is shown to people.
 pub fn unit(text: &str) -> Option<Unit> {
@@ -47,5 +194,32 @@ pub fn unit(text: &str) -> Option<Unit> {
         "%" => Some(Unit::Share),
         "1" | "1/s" => Some(Unit::Count),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_row_of_a_key() {
+        let check = |key: &str, expected: Option<&str>| {
+            assert_eq!(find(key).map(|row| row.key), expected, "of {key}");
+        };
+        check("messages_per_s", Some("messages_per_s"));
+        check("wakeup_latency_ns_p99", Some("wakeup_latency_ns_p99"));
+        check("round_trips_per_s", Some("*s_per_s"));
+        check("round_trip_ns_p50", Some("*_ns_p50"));
+        check("s_per_s", None);
+        check("speed", None);
+    }
+
+    #[test]
+    fn keys_are_unique_and_rows_complete() {
+        for (at, row) in METRICS.iter().enumerate() {
+            assert!(!row.about.is_empty() && !row.unit.is_empty(), "{}", row.key);
+            assert!(METRICS[..at].iter().all(|other| other.key != row.key));
+            assert_eq!(row.measure_in(&row.key_for("x")).is_some(), row.of_measure());
+        }
     }
 }

@@ -2,7 +2,25 @@
 //!
 //! [`Report`] is the JSON document itself (DESIGN of the schema: fields are added, never renamed).
 //! Must not know: how a run was made, how anything is drawn. Numbers are `None` when they were not
-//! measured, never 0 in their stead.
+//! measured, never 0 in their stead. Reading on: `judge.rs` makes it, one file for each part.
+
+mod caveats;
+mod checks;
+pub mod histogram;
+mod judge;
+mod latency;
+mod metrics;
+mod placement;
+mod planned;
+mod sources;
+mod stored;
+mod summary;
+
+#[cfg(test)]
+pub(crate) mod fixture;
+
+pub use histogram::{Histogram, HistogramError};
+pub use stored::ReportError;
 
 use crate::base::Relation;
 use crate::metric::Better;
@@ -21,6 +39,24 @@ pub struct Report {
     pub profile: ProfileFacts,
     pub host: HostFacts,
     pub runs: Vec<Run>,
+    /// Each metric across the runs; empty for a single run.
+    #[serde(default)]
+    pub summary: BTreeMap<String, Summary>,
+}
+
+/// One metric across several runs of the same plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Runs in which it had a value; the others are left out, not counted as 0.
+    pub n: u32,
+    pub min: f64,
+    pub mean: f64,
+    pub max: f64,
+    /// Coefficient of variation: standard deviation (of n - 1) over mean; `None` below two values
+    /// and for a mean of 0.
+    pub cv: Option<f64>,
+    pub unit: String,
+    pub better: Better,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,6 +111,9 @@ pub struct Run {
     pub sources: Vec<Source>,
     pub harness: Harness,
     pub checks: Vec<Check>,
+    /// Laws that could not be tested here, which is neither holding nor broken.
+    #[serde(default)]
+    pub unchecked: Vec<Unchecked>,
     pub caveats: Vec<Caveat>,
 }
 
@@ -145,6 +184,7 @@ pub struct Sourced {
     /// The word of a [`crate::base::State`].
     pub state: String,
     pub value: Option<u64>,
+    /// Why there is no value, or what it does not cover.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -208,6 +248,9 @@ pub struct Harness {
     pub clock_ns: f64,
     pub stamp_ns: f64,
     pub record_ns: f64,
+    /// Stamps and records as a share of the tasks' CPU time, over the whole run.
+    #[serde(default)]
+    pub share: Option<f64>,
 }
 
 /// A conservation law: when broken, the run is not to be trusted and the exit code says so.
@@ -216,6 +259,13 @@ pub struct Check {
     pub name: String,
     pub ok: bool,
     pub detail: String,
+}
+
+/// A conservation law that lacked what it takes to test it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Unchecked {
+    pub name: String,
+    pub reason: String,
 }
 
 /// A doubt that travels with the numbers.
@@ -231,4 +281,37 @@ pub const ALL: &str = "all";
 /// The names of the rows of one team: `all`, then each relation.
 pub fn relation_names() -> impl Iterator<Item = &'static str> {
     std::iter::once(ALL).chain(Relation::ALL.iter().map(|relation| relation.name()))
+}
+
+impl Report {
+    /// The conservation laws that some run broke; with any, the numbers are not to be trusted.
+    pub fn broken(&self) -> impl Iterator<Item = &Check> {
+        let checks = self.runs.iter().flat_map(|run| &run.checks);
+        checks.filter(|check| !check.ok)
+    }
+
+    /// The run whose value of the primary metric is the median one (of an even number, the lower
+    /// of the middle two); without such values, the first.
+    pub fn median_run(&self) -> Option<&Run> {
+        let primary = self.profile.primary.as_deref();
+        let value = |run: &Run| run.metrics.get(primary?)?.value;
+        let mut valued: Vec<(f64, &Run)> = self
+            .runs
+            .iter()
+            .filter_map(|run| Some((value(run)?, run)))
+            .collect();
+        valued.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let middle = valued.len().saturating_sub(1) / 2;
+        let median = valued.get(middle).map(|&(_, run)| run);
+        median.or(self.runs.first())
+    }
+}
+
+impl Run {
+    /// The row over all relations of this series and team.
+    pub fn whole(&self, series: &str, team: &str) -> Option<&Latency> {
+        self.latency.iter().find(|row| {
+            row.series == series && row.team == team && row.relation == ALL && row.moved.is_none()
+        })
+    }
 }

@@ -1,0 +1,222 @@
+//! From recordings to a report: sums over the tasks, then each part by its own file.
+//!
+//! Pure: the same plan, host and recordings give the same report. Must not know: how a run was
+//! made, the system, anything about drawing.
+
+use crate::base::{CpuId, Reading};
+use crate::host::Host;
+use crate::plan::{Plan, PlanCpu};
+use crate::record::Recording;
+use crate::record::recording::{End, PerPhase, SeriesKind, TaskRecord};
+use crate::report::{
+    Harness, HostFacts, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA, caveats, checks,
+    latency, metrics, placement, sources, summary,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One recording with what it is judged against and the sums that several parts need.
+pub(super) struct Case<'a> {
+    pub plan: &'a Plan,
+    pub host: &'a Host,
+    pub recording: &'a Recording,
+    /// How many recordings there are: one run alone allows no verdict.
+    pub n_runs: usize,
+    pub messages: Messages,
+    pub found_ready: u64,
+    pub migrations: Migrations,
+    pub kernel: sources::Kernel,
+}
+
+impl Report {
+    /// Judges the recordings of one plan on one host, one run each, in their order.
+    pub fn judge(plan: &Plan, host: &Host, recordings: &[Recording]) -> Report {
+        let runs: Vec<Run> = (0..)
+            .zip(recordings)
+            .map(|(n, recording)| run(n, &Case::new(plan, host, recording, recordings.len())))
+            .collect();
+        Report {
+            schema: SCHEMA,
+            tool: format!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
+            profile: ProfileFacts {
+                name: plan.profile.clone(),
+                about: plan.about.clone(),
+                params: plan.params.iter().cloned().collect(),
+                hash: plan.hash.clone(),
+                seed: plan.seed,
+                primary: plan.watch.first().cloned(),
+            },
+            host: host_facts(host),
+            summary: summary::across(&runs),
+            runs,
+        }
+    }
+}
+
+impl<'a> Case<'a> {
+    fn new(plan: &'a Plan, host: &'a Host, recording: &'a Recording, n_runs: usize) -> Self {
+        let kernel = sources::Kernel::of(&recording.tasks);
+        Case {
+            plan,
+            host,
+            recording,
+            n_runs,
+            messages: messages(recording),
+            found_ready: found_ready(recording),
+            migrations: placement::migrations(recording, &kernel),
+            kernel,
+        }
+    }
+
+    pub fn window_s(&self) -> f64 {
+        seconds(self.recording.window_ns)
+    }
+
+    /// From the first task's creation to the last one's end.
+    pub fn life_ns(&self) -> u64 {
+        self.recording.start_ns + self.recording.elapsed_ns
+    }
+
+    pub fn checked_out(&self) -> impl Iterator<Item = &'a TaskRecord> {
+        self.recording.tasks.iter().filter(|task| task.checked_out)
+    }
+
+    /// Tasks of the plan whose counts are missing or incomplete.
+    pub fn n_missing(&self) -> u64 {
+        let out = self.checked_out().count() as u64;
+        self.plan.n_tasks().saturating_sub(out)
+    }
+
+    pub fn allowed(&self) -> impl Iterator<Item = &'a PlanCpu> {
+        self.plan.cpus.iter().filter(|cpu| cpu.allowed)
+    }
+
+    pub fn cpu(&self, id: CpuId) -> Option<&'a PlanCpu> {
+        self.plan.cpus.iter().find(|cpu| cpu.id == id)
+    }
+
+    /// The value of a host fact, if it could be read.
+    pub fn fact(&self, key: &str) -> Option<&'a str> {
+        let fact = self.host.facts.iter().find(|fact| fact.key == key)?;
+        fact.value.value().map(String::as_str)
+    }
+}
+
+pub(super) fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn run(n: u32, case: &Case<'_>) -> Run {
+    let recording = case.recording;
+    let (end, end_detail) = end(&recording.end);
+    let latency = latency::rows(case.plan, recording);
+    let (checks, unchecked) = checks::all(case);
+    Run {
+        run: n,
+        elapsed_s: seconds(recording.elapsed_ns),
+        window_s: case.window_s(),
+        user_s: seconds(recording.user_ns),
+        sys_s: seconds(recording.sys_ns),
+        start_s: seconds(recording.start_ns),
+        end: end.to_owned(),
+        end_detail,
+        tasks: u32::try_from(recording.tasks.len()).unwrap_or(u32::MAX),
+        metrics: metrics::all(case),
+        caveats: caveats::all(case, &latency),
+        latency,
+        messages: case.messages.clone(),
+        found_ready: case.found_ready,
+        migrations: case.migrations.clone(),
+        kernel: case.kernel.totals.clone(),
+        residency: placement::residency(case),
+        sources: sources::all(case),
+        harness: harness(case),
+        checks,
+        unchecked,
+    }
+}
+
+fn end(end: &End) -> (&'static str, Option<String>) {
+    match end {
+        End::Done => ("done", None),
+        End::TimeUp => ("time_up", None),
+        End::Interrupted(signal) => ("interrupted", Some(format!("signal {signal}"))),
+        End::Failed(failure) => {
+            let detail = format!(
+                "{} {}: step `{}`: {}: {}",
+                failure.team, failure.task_idx, failure.step, failure.call, failure.error
+            );
+            ("failed", Some(detail))
+        }
+    }
+}
+
+fn messages(recording: &Recording) -> Messages {
+    let sum = |count: fn(&TaskRecord) -> u64| recording.tasks.iter().map(count).sum();
+    let wakeups = |kind: &SeriesKind| matches!(kind, SeriesKind::Wakeup { .. });
+    Messages {
+        sent: sum(|task| PerPhase::total(&task.messages.sent)),
+        received: sum(|task| PerPhase::total(&task.messages.received)),
+        sent_window: sum(|task| task.messages.sent.window),
+        received_window: sum(|task| task.messages.received.window),
+        wakeups: latency::count(recording, wakeups),
+    }
+}
+
+fn found_ready(recording: &Recording) -> u64 {
+    let stamped = latency::count(recording, |kind| *kind == SeriesKind::FoundReady);
+    let unstamped = recording.teams.iter().map(|team| team.found_ready_unstamped);
+    stamped + unstamped.sum::<u64>()
+}
+
+fn host_facts(host: &Host) -> HostFacts {
+    let cpus = || {
+        let all = host.topology.cpus.iter();
+        all.filter(|cpu| host.allowed.contains(cpu.id))
+    };
+    let distinct = |of: fn(&crate::base::Place) -> u32| {
+        let set: BTreeSet<u32> = cpus().map(|cpu| of(&cpu.place)).collect();
+        set.len() as u32
+    };
+    let knobs: BTreeMap<String, Option<String>> = host
+        .facts
+        .iter()
+        .map(|fact| (fact.key.clone(), fact.value.value().cloned()))
+        .collect();
+    HostFacts {
+        kernel: host.kernel_release.value().cloned(),
+        kernel_version: Reading::value(&host.kernel_version).cloned(),
+        cpus: cpus().count() as u32,
+        nodes: distinct(|place| place.node.0),
+        llcs: distinct(|place| place.llc),
+        cores: distinct(|place| place.core),
+        allowed: host.allowed.to_string(),
+        knobs,
+    }
+}
+
+/// The recording does not name its clock; DESIGN has it follow from the kernel's own clocksource.
+fn harness(case: &Case<'_>) -> Harness {
+    let cost = case.recording.harness;
+    Harness {
+        clock: match case.fact(caveats::CLOCKSOURCE) {
+            Some(source) if caveats::is_cycle_counter(source) => {
+                format!("cycle counter ({source})")
+            }
+            Some(source) => format!("clock_gettime ({source})"),
+            None => "unknown: the kernel's clocksource could not be read".to_owned(),
+        },
+        clock_ns: cost.clock_ns,
+        stamp_ns: cost.stamp_ns,
+        record_ns: cost.record_ns,
+        share: harness_share(case),
+    }
+}
+
+/// A stamp for each message sent and a record for each received, over the tasks' CPU time.
+pub(super) fn harness_share(case: &Case<'_>) -> Option<f64> {
+    let recording = case.recording;
+    let cpu_ns = recording.user_ns + recording.sys_ns;
+    let stamps = case.messages.sent as f64 * recording.harness.stamp_ns;
+    let records = case.messages.received as f64 * recording.harness.record_ns;
+    (cpu_ns > 0 && case.n_missing() == 0).then(|| (stamps + records) / cpu_ns as f64)
+}
