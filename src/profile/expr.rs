@@ -8,6 +8,7 @@ mod dimension;
 mod parser;
 
 pub use dimension::UnitError;
+pub(crate) use dimension::described;
 
 use crate::base::Unit;
 use serde::{Deserialize, Serialize};
@@ -218,6 +219,8 @@ impl Node {
                 side == Side::Right || !op.binds_tighter_than_sum()
             }
             Node::Binary { op, .. } => side == Side::Right && !op.binds_tighter_than_sum(),
+            // `7 % -2` would read as seven percent minus two.
+            Node::Negate(_) => side == Side::Right && of == Op::Remainder,
             _ => false,
         };
         if loose {

@@ -6,11 +6,21 @@
 //! Reading on: `parse.rs` from text to these structs, `expr.rs` for the numbers, `fault.rs` for
 //! what is wrong and where.
 
+mod bind;
+mod build;
+pub mod catalogue;
 pub mod expr;
 pub mod fault;
+pub mod keys;
+mod on;
+mod parse;
+mod print;
+pub mod reference;
 
+pub use bind::{Bound, Setting, SettingError};
 pub use expr::{Expr, Span};
 pub use fault::{Fault, Faults};
+pub use on::On;
 
 use crate::base::Unit;
 
@@ -45,7 +55,7 @@ pub struct Source {
 }
 
 /// A word of the profile: a kind, a policy, or the name of a parameter that stands for one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Word {
     pub text: String,
     pub span: Span,
@@ -65,7 +75,8 @@ pub struct Param {
 /// What a parameter may be.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParamValue {
-    /// A number with a unit; the default may use machine facts (`"cpus / 3"`).
+    /// A number with a unit; the default may use machine facts (`"cpus / 3"`). `max` is
+    /// infinite if there is no limit.
     Number {
         default: Expr,
         unit: Unit,

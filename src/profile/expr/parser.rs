@@ -187,11 +187,12 @@ fn suffix(text: &str, start: usize, end: usize) -> Result<(Unit, f64, usize), Fa
     }
     let known: Vec<&str> = unit::suffixes().collect();
     let lower = |known: &&&str| known.eq_ignore_ascii_case(name);
-    let near = known
-        .iter()
-        .find(lower)
-        .copied()
-        .or_else(|| nearest(name, known.iter().copied()));
+    // One letter is near every one-letter unit.
+    let near = match name.len() {
+        1 => None,
+        _ => nearest(name, known.iter().copied()),
+    };
+    let near = known.iter().find(lower).copied().or(near);
     let number = &text[start..end];
     let help = match near {
         Some(near) => format!(

@@ -1,0 +1,466 @@
+//! The words of the language as rows: keys of each table, verbs of steps, names of expressions.
+//!
+//! The parser takes from here what it accepts, messages what they suggest, and the reference its
+//! tables, so a word is added by adding its row and reading it. Must not know: TOML, channels.
+
+use crate::base::Unit;
+
+/// What may be written behind a key.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Form {
+    /// A number or an expression; `unit` `None`: whatever the place of use wants.
+    Number {
+        unit: Option<Unit>,
+        min: f64,
+        max: f64,
+    },
+    /// One of these words, or the name of a parameter that stands for one; empty: checked later.
+    Word(&'static [&'static str]),
+    /// `inbox[me]`.
+    Address,
+    /// Free text.
+    Text,
+    /// `true` or `false`.
+    Switch,
+    /// An array of strings.
+    Texts,
+    /// An array of steps.
+    Steps,
+    /// A table of its own, with these keys; empty: the keys are names that the profile chooses.
+    Table(&'static [KeyRow]),
+}
+
+/// What it means that a key is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absent {
+    /// It must be there; an example of what to write.
+    Required(&'static str),
+    /// The value it then has.
+    Default(&'static str),
+    /// What happens then, in words.
+    Means(&'static str),
+}
+
+/// A key of a table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KeyRow {
+    pub key: &'static str,
+    pub form: Form,
+    pub absent: Absent,
+    pub about: &'static str,
+}
+
+/// The largest number that a float holds exactly with all its neighbours.
+pub const NUMBER_MAX: f64 = 9_007_199_254_740_992.0;
+
+const fn number(unit: Unit, min: f64) -> Form {
+    Form::Number {
+        unit: Some(unit),
+        min,
+        max: NUMBER_MAX,
+    }
+}
+
+const fn between(min: f64, max: f64) -> Form {
+    Form::Number {
+        unit: Some(Unit::Count),
+        min,
+        max,
+    }
+}
+
+const fn row(key: &'static str, form: Form, absent: Absent, about: &'static str) -> KeyRow {
+    KeyRow {
+        key,
+        form,
+        absent,
+        about,
+    }
+}
+
+use Absent::{Default, Means, Required};
+
+/// The keys at the top of a profile.
+pub const PROFILE: &[KeyRow] = &[
+    row(
+        "about",
+        Form::Text,
+        Required("\"...\""),
+        "one line: what the threads do",
+    ),
+    row(
+        "copies",
+        number(Unit::Count, 1.0),
+        Default("1"),
+        "how often all teams and channels are repeated, each copy on its own",
+    ),
+    row(
+        "duration",
+        number(Unit::Time, 1.0),
+        Means("each task does its steps once"),
+        "length of the measured window; tasks start their steps over until it has passed",
+    ),
+    row(
+        "warmup",
+        number(Unit::Time, 0.0),
+        Default("0ns"),
+        "time before the window, not measured",
+    ),
+    row(
+        "watch",
+        Form::Table(&[]),
+        Means("nothing is singled out"),
+        "metric = \"what it separates\", the first being the profile's result",
+    ),
+    row(
+        "param",
+        Form::Table(&[]),
+        Means("none"),
+        "values that the command line can set",
+    ),
+    row(
+        "channel",
+        Form::Table(&[]),
+        Means("none"),
+        "ways for tasks to wake each other",
+    ),
+    row(
+        "team",
+        Form::Table(&[]),
+        Required("[team.NAME]"),
+        "identical tasks",
+    ),
+];
+
+/// The keys of a row of `[param]`.
+pub const PARAM: &[KeyRow] = &[
+    row(
+        "default",
+        Form::Number {
+            unit: None,
+            min: -NUMBER_MAX,
+            max: NUMBER_MAX,
+        },
+        Required("1"),
+        "the value if nobody sets it: a number, an expression over machine facts, or a word",
+    ),
+    row(
+        "min",
+        Form::Number {
+            unit: None,
+            min: -NUMBER_MAX,
+            max: NUMBER_MAX,
+        },
+        Default("0"),
+        "smallest value accepted",
+    ),
+    row(
+        "max",
+        Form::Number {
+            unit: None,
+            min: -NUMBER_MAX,
+            max: NUMBER_MAX,
+        },
+        Means("no limit"),
+        "largest value accepted",
+    ),
+    row(
+        "short",
+        Form::Text,
+        Means("only the long flag"),
+        "letter of the short flag: \"g\"",
+    ),
+    row(
+        "about",
+        Form::Text,
+        Required("\"...\""),
+        "what it changes, for `--help`",
+    ),
+    row(
+        "choices",
+        Form::Texts,
+        Means("any"),
+        "the words it may be; makes it a word",
+    ),
+    row(
+        "unit",
+        Form::Word(&["count", "time", "bytes", "share", "word"]),
+        Means("as the default has it"),
+        "what it counts",
+    ),
+];
+
+/// The keys of `[channel.NAME]`.
+pub const CHANNEL: &[KeyRow] = &[
+    row(
+        "kind",
+        Form::Word(&[]),
+        Required("\"pipe\""),
+        "how it wakes: see the channel kinds",
+    ),
+    row(
+        "count",
+        number(Unit::Count, 1.0),
+        Default("1"),
+        "number of instances",
+    ),
+    row(
+        "bytes",
+        number(Unit::Bytes, 0.0),
+        Means("the kind's smallest message"),
+        "size of a message, unless the step says otherwise",
+    ),
+];
+
+/// The keys of `[team.NAME]`.
+pub const TEAM: &[KeyRow] = &[
+    row(
+        "size",
+        number(Unit::Count, 1.0),
+        Required("1"),
+        "number of tasks",
+    ),
+    row(
+        "as",
+        Form::Word(FORMS),
+        Default("\"threads\""),
+        "what each task is",
+    ),
+    row(
+        "background",
+        Form::Switch,
+        Default("false"),
+        "the team does not keep the run going: it is stopped when all others have ended",
+    ),
+    row(
+        "on",
+        Form::Word(&[]),
+        Means("all CPUs allowed"),
+        "where it may run: `node:0`, `llc:1`, `core:2`, `cpus:0-3`, `llc:me % llcs`",
+    ),
+    row(
+        "spread",
+        Form::Word(SPREADS),
+        Means("not spread"),
+        "member i may run on the (i mod n)-th of these",
+    ),
+    row(
+        "pin",
+        Form::Switch,
+        Default("false"),
+        "bind each member to one CPU of those left to it",
+    ),
+    row(
+        "policy",
+        Form::Word(POLICIES),
+        Means("inherited"),
+        "scheduling policy, see sched(7)",
+    ),
+    row(
+        "nice",
+        between(-20.0, 19.0),
+        Means("inherited"),
+        "for policies other and batch",
+    ),
+    row(
+        "priority",
+        between(1.0, 99.0),
+        Means("none"),
+        "for policies fifo and rr",
+    ),
+    row(
+        "slice",
+        number(Unit::Time, 1.0),
+        Means("the scheduler's own"),
+        "slice asked of EEVDF (Linux 6.12), for policies other and batch",
+    ),
+    row(
+        "uclamp",
+        Form::Table(UCLAMP),
+        Means("inherited"),
+        "bounds of the assumed utilisation",
+    ),
+    row(
+        "deadline",
+        Form::Table(DEADLINE),
+        Means("none"),
+        "for policy deadline",
+    ),
+    row(
+        "steps",
+        Form::Steps,
+        Required("[ { sleep = \"1ms\" } ]"),
+        "what each task does, in order",
+    ),
+];
+
+/// The keys of a team's `uclamp`.
+pub const UCLAMP: &[KeyRow] = &[
+    row(
+        "min",
+        between(0.0, 1024.0),
+        Means("inherited"),
+        "at least, 1024 being a full CPU",
+    ),
+    row("max", between(0.0, 1024.0), Means("inherited"), "at most"),
+];
+
+/// The keys of a team's `deadline`.
+pub const DEADLINE: &[KeyRow] = &[
+    row(
+        "runtime",
+        number(Unit::Time, 1.0),
+        Required("\"1ms\""),
+        "CPU time in each period",
+    ),
+    row(
+        "deadline",
+        number(Unit::Time, 1.0),
+        Means("the period"),
+        "by when it must be given",
+    ),
+    row(
+        "period",
+        number(Unit::Time, 1.0),
+        Required("\"10ms\""),
+        "how often",
+    ),
+];
+
+/// What a task can be.
+pub const FORMS: &[&str] = &["threads", "processes"];
+/// Over what a team can be spread.
+pub const SPREADS: &[&str] = &["node", "llc", "core", "cpu"];
+/// Scheduling policies.
+pub const POLICIES: &[&str] = &["other", "batch", "idle", "fifo", "rr", "deadline", "ext"];
+
+/// A verb: the key of a step that says what is done.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct VerbRow {
+    pub verb: &'static str,
+    pub form: Form,
+    pub options: &'static [KeyRow],
+    pub example: &'static str,
+    pub about: &'static str,
+}
+
+const BYTES: KeyRow = row(
+    "bytes",
+    number(Unit::Bytes, 0.0),
+    Means("the channel's"),
+    "size of the message",
+);
+const STEPS: KeyRow = row(
+    "steps",
+    Form::Steps,
+    Required("[ ... ]"),
+    "what is done in there",
+);
+
+/// The verbs that order, wake and wait. Whatever only burns or passes time is named by the rows
+/// of its mechanism.
+pub const VERBS: &[VerbRow] = &[
+    VerbRow {
+        verb: "send",
+        form: Form::Address,
+        options: &[BYTES],
+        example: "{ send = \"inbox[*]\", bytes = 100 }",
+        about: "post a message, waking whoever waits for it",
+    },
+    VerbRow {
+        verb: "receive",
+        form: Form::Address,
+        options: &[BYTES],
+        example: "{ receive = \"inbox[me]\", bytes = 100 }",
+        about: "wait for a message",
+    },
+    VerbRow {
+        verb: "wake",
+        form: Form::Address,
+        options: &[],
+        example: "{ wake = \"door[next]\" }",
+        about: "the same as send, where the size does not matter",
+    },
+    VerbRow {
+        verb: "wait",
+        form: Form::Address,
+        options: &[],
+        example: "{ wait = \"door[me]\" }",
+        about: "the same as receive, where the size does not matter",
+    },
+    VerbRow {
+        verb: "repeat",
+        form: number(Unit::Count, 0.0),
+        options: &[STEPS],
+        example: "{ repeat = 100, steps = [ ... ] }",
+        about: "do the steps so often; 0 is not at all",
+    },
+    VerbRow {
+        verb: "forever",
+        form: Form::Steps,
+        options: &[],
+        example: "{ forever = [ ... ] }",
+        about: "do the steps until the run ends",
+    },
+    VerbRow {
+        verb: "measure",
+        form: Form::Word(&[]),
+        options: &[STEPS],
+        example: "{ measure = \"request\", steps = [ ... ] }",
+        about: "time the steps: a histogram `request` and a rate `requests_per_s`",
+    },
+];
+
+/// A name that every expression, or one in a team, may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NameRow {
+    pub name: &'static str,
+    pub about: &'static str,
+}
+
+const fn name(name: &'static str, about: &'static str) -> NameRow {
+    NameRow { name, about }
+}
+
+/// Facts of the machine, as far as this process may use it.
+pub const FACTS: &[NameRow] = &[
+    name("cpus", "CPUs that may be used"),
+    name("cores", "cores with such a CPU"),
+    name("llcs", "last-level caches with such a CPU"),
+    name("nodes", "NUMA nodes with such a CPU"),
+    name("cpus_per_node", "of those CPUs, on the node that has most"),
+    name(
+        "cpus_per_llc",
+        "of those CPUs, on the last-level cache that has most",
+    ),
+    name("smt", "hardware threads of a core"),
+];
+
+/// Names that mean something only inside a team: in its steps, placement and scheduling.
+pub const MEMBER: &[NameRow] = &[
+    name("me", "index of the task in its team, from 0"),
+    name("size", "size of its team"),
+];
+
+/// Flags of the command line itself, which no parameter may be called, with their letters.
+pub const FLAGS: &[(&str, Option<char>)] = &[
+    ("duration", None),
+    ("warmup", None),
+    ("repeat", None),
+    ("sweep", None),
+    ("topology", None),
+    ("seed", None),
+    ("json", None),
+    ("format", None),
+    ("out", None),
+    ("quiet", Some('q')),
+    ("help", Some('h')),
+    ("version", Some('V')),
+];
+
+/// Whether a team, channel, parameter or measure may be called so.
+pub fn is_name(text: &str) -> bool {
+    let starts_well = text.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
+    let part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    starts_well && text.chars().all(part)
+}

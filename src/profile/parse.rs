@@ -1,0 +1,110 @@
+//! From the text of a profile to a [`Profile`], with everything that is wrong in it at once.
+//!
+//! Parameters and channels are read first, since everything else is checked against their names,
+//! whatever the order in the file. Must not know: which kinds and acts exist, the machine.
+//! Reading on: `reader.rs` for typed values, `param.rs`, `team.rs`, `steps.rs` for the tables.
+
+mod number;
+mod param;
+mod reader;
+mod steps;
+mod team;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use number::{described_range, fits, unit_help};
+
+use crate::base::Unit;
+use crate::profile::keys::PROFILE;
+use crate::profile::{Expr, Fault, Faults, Profile, Source, Watch, Word};
+use number::Scope;
+use reader::{Reader, Table, shown};
+use toml::de::{DeTable, DeValue};
+
+impl Profile {
+    /// Reads a profile from TOML.
+    pub fn parse(name: &str, source: Source) -> Result<Profile, Faults> {
+        let (document, errors) = DeTable::parse_recoverable(&source.text);
+        let mut reader = Reader::new(&source.text);
+        let mut only_duplicates = true;
+        for error in &errors {
+            let span = error.span().unwrap_or(0..0);
+            let is_duplicate = error.message() == "duplicate key";
+            only_duplicates &= is_duplicate;
+            let word = source.text.get(span.clone()).unwrap_or_default();
+            let message = match is_duplicate {
+                true => format!("duplicate key `{}`", shown(word)),
+                false => format!("not TOML: {}", error.message()),
+            };
+            reader.fault(span, message);
+        }
+        // What could be recovered from a broken text would give faults that are not there.
+        if !only_duplicates {
+            return Err(sorted(&source, reader.faults));
+        }
+        let document = toml::Spanned::new(0..0, DeValue::Table(document.into_inner()));
+        let table = reader.table(&document, "the profile".to_owned(), 0..0, PROFILE);
+        let profile = reader.profile(name, &table);
+        if reader.faults.is_empty() {
+            Ok(Profile { source, ..profile })
+        } else {
+            Err(sorted(&source, reader.faults))
+        }
+    }
+}
+
+fn sorted(source: &Source, mut faults: Vec<Fault>) -> Faults {
+    faults.sort_by_key(|fault| (fault.span.start, fault.span.end));
+    Faults::new(source, faults)
+}
+
+impl Reader<'_> {
+    fn profile(&mut self, name: &str, table: &Table<'_>) -> Profile {
+        let params = match table.entry("param") {
+            Some((_, value)) => self.params(value),
+            None => Vec::new(),
+        };
+        let channels = match table.entry("channel") {
+            Some((_, value)) => self.channels(value),
+            None => Vec::new(),
+        };
+        let teams = match self.required(table, "team") {
+            Some(value) => self.teams(value),
+            None => Vec::new(),
+        };
+        let copies = self.number(table, "copies", Scope::Profile);
+        Profile {
+            name: name.to_owned(),
+            source: Source::default(),
+            about: self.text(table, "about"),
+            params,
+            copies: copies.unwrap_or_else(|| Expr::number(1.0, Unit::Count)),
+            duration: self.number(table, "duration", Scope::Profile),
+            warmup: self.number(table, "warmup", Scope::Profile),
+            watch: self.watch(table),
+            channels,
+            teams,
+        }
+    }
+
+    fn watch(&mut self, table: &Table<'_>) -> Vec<Watch> {
+        let Some((_, value)) = table.entry("watch") else {
+            return Vec::new();
+        };
+        let entries = self.named(value, "[watch]");
+        let mut watch = Vec::new();
+        for (key, value) in entries {
+            let text = key.get_ref().to_string();
+            self.check_name(key, "metric");
+            let about = self.text_of(value, &text);
+            watch.push(Watch {
+                metric: Word {
+                    text,
+                    span: key.span(),
+                },
+                about,
+            });
+        }
+        watch
+    }
+}

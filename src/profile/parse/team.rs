@@ -1,0 +1,177 @@
+//! Reads `[channel.NAME]` and `[team.NAME]`, except for steps.
+//!
+//! Must not know: steps, the machine.
+
+use super::number::Scope;
+use super::reader::{Instances, Key, Meaning, Reader, Table, Value, stand_in};
+use crate::profile::keys::{CHANNEL, DEADLINE, Form, TEAM, UCLAMP};
+use crate::profile::on::On;
+use crate::profile::{Channel, Deadline, Expr, Placement, Scheduling, Team, Word};
+
+impl Reader<'_> {
+    pub fn channels(&mut self, value: &Value<'_>) -> Vec<Channel> {
+        let entries = self.named(value, "[channel]");
+        entries
+            .into_iter()
+            .map(|(key, value)| self.channel(key, value))
+            .collect()
+    }
+
+    fn channel(&mut self, key: &Key<'_>, value: &Value<'_>) -> Channel {
+        let name = key.get_ref().to_string();
+        self.check_name(key, "channel");
+        let table = self.table(value, format!("[channel.{name}]"), key.span(), CHANNEL);
+        let kind = self.word(&table, "kind").unwrap_or_default();
+        let count = self.number(&table, "count", Scope::Profile);
+        let count = count.unwrap_or_else(|| Expr::number(1.0, crate::base::Unit::Count));
+        let bytes = self.number(&table, "bytes", Scope::Profile);
+        let instances = match count.constant() {
+            Some(1.0) => Instances::One,
+            _ => Instances::Several,
+        };
+        self.channels.push((name.clone(), instances));
+        Channel {
+            name,
+            span: key.span(),
+            kind,
+            count,
+            bytes,
+        }
+    }
+
+    pub fn teams(&mut self, value: &Value<'_>) -> Vec<Team> {
+        let entries = self.named(value, "[team]");
+        if entries.is_empty() {
+            self.fault_with_help(value.span(), "there is no team", "add `[team.NAME]`");
+        }
+        entries
+            .into_iter()
+            .map(|(key, value)| self.team(key, value))
+            .collect()
+    }
+
+    fn team(&mut self, key: &Key<'_>, value: &Value<'_>) -> Team {
+        let name = key.get_ref().to_string();
+        self.check_name(key, "team");
+        let table = self.table(value, format!("[team.{name}]"), key.span(), TEAM);
+        let size = self
+            .number(&table, "size", Scope::Profile)
+            .unwrap_or_else(stand_in);
+        let form = self
+            .word(&table, "as")
+            .unwrap_or_else(|| Word::from("threads"));
+        let background = self.switch(&table, "background");
+        let placement = self.placement(&table);
+        let scheduling = self.scheduling(&table);
+        let steps = match self.required(&table, "steps") {
+            Some(value) => self.steps(value, "steps", 0),
+            None => Vec::new(),
+        };
+        Team {
+            name,
+            span: key.span(),
+            size,
+            form,
+            background,
+            placement,
+            scheduling,
+            steps,
+        }
+    }
+
+    fn placement(&mut self, table: &Table<'_>) -> Placement {
+        let on = self.word(table, "on");
+        if let Some(on) = &on {
+            self.check_on(on);
+        }
+        Placement {
+            on,
+            spread: self.word(table, "spread"),
+            pin: self.switch(table, "pin"),
+        }
+    }
+
+    fn check_on(&mut self, on: &Word) {
+        let words = match self.meaning(&on.text) {
+            Some(Meaning::Word(values)) => values
+                .iter()
+                .map(|value| Word {
+                    text: value.clone(),
+                    span: on.span.clone(),
+                })
+                .collect(),
+            Some(Meaning::Number(_)) => return,
+            None => vec![on.clone()],
+        };
+        for word in words {
+            match On::parse(&word) {
+                Err(fault) => self.faults.push(fault),
+                Ok(On::Cpus(_)) => {}
+                Ok(On::Node(expr) | On::Llc(expr) | On::Core(expr)) => {
+                    let form = Form::Number {
+                        unit: Some(crate::base::Unit::Count),
+                        min: 0.0,
+                        max: crate::profile::keys::NUMBER_MAX,
+                    };
+                    self.check(&expr, "on", form, Scope::Team);
+                }
+            }
+        }
+    }
+
+    fn scheduling(&mut self, table: &Table<'_>) -> Scheduling {
+        let policy = self.word(table, "policy");
+        let nice = self.number(table, "nice", Scope::Team);
+        let priority = self.number(table, "priority", Scope::Team);
+        let slice = self.number(table, "slice", Scope::Team);
+        let (mut uclamp_min, mut uclamp_max) = (None, None);
+        if let Some((key, value)) = table.entry("uclamp") {
+            let label = format!("`uclamp` of {}", table.label);
+            let uclamp = self.table(value, label, key.span(), UCLAMP);
+            uclamp_min = self.number(&uclamp, "min", Scope::Team);
+            uclamp_max = self.number(&uclamp, "max", Scope::Team);
+        }
+        let deadline = self.deadline(table);
+        if let (Some(word), Some((key, _))) = (&policy, table.entry("deadline"))
+            && self.meaning(&word.text).is_none()
+            && word.text != "deadline"
+        {
+            let message = format!("`deadline` is for policy deadline, not {}", word.text);
+            self.fault(key.span(), message);
+        }
+        if let (Some(word), None) = (&policy, &deadline)
+            && word.text == "deadline"
+            && !table.has("deadline")
+        {
+            let help = "add `deadline = { runtime = \"1ms\", period = \"10ms\" }`";
+            self.fault_with_help(word.span.clone(), "policy deadline needs its times", help);
+        }
+        Scheduling {
+            policy,
+            nice,
+            priority,
+            slice,
+            uclamp_min,
+            uclamp_max,
+            deadline,
+        }
+    }
+
+    fn deadline(&mut self, table: &Table<'_>) -> Option<Deadline> {
+        let (key, value) = table.entry("deadline")?;
+        let label = format!("`deadline` of {}", table.label);
+        let times = self.table(value, label, key.span(), DEADLINE);
+        let runtime = self
+            .number(&times, "runtime", Scope::Team)
+            .unwrap_or_else(stand_in);
+        let deadline = self.number(&times, "deadline", Scope::Team);
+        let period = self
+            .number(&times, "period", Scope::Team)
+            .unwrap_or_else(stand_in);
+        Some(Deadline {
+            runtime,
+            deadline,
+            period,
+        })
+    }
+}

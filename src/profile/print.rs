@@ -1,0 +1,241 @@
+//! Prints a profile as TOML that reads back as the same profile.
+//!
+//! Comments and the order of keys are not kept; what has its default is left out. Must not know:
+//! whether the profile is sound. What is wrong in it is printed as it is, for the parser to find.
+
+use crate::base::Unit;
+use crate::profile::keys::{FACTS, is_name};
+use crate::profile::{
+    Action, Address, Channel, Expr, Param, ParamValue, Profile, Step, Team, Which, Word,
+};
+use std::fmt::Write;
+
+impl Profile {
+    /// The profile in the language of its files.
+    pub fn to_toml(&self) -> String {
+        let mut out = String::new();
+        line(&mut out, "about", &quoted(&self.about));
+        if self.copies.text != "1" {
+            line(&mut out, "copies", &number(&self.copies));
+        }
+        optional(&mut out, "duration", self.duration.as_ref().map(number));
+        optional(&mut out, "warmup", self.warmup.as_ref().map(number));
+        if !self.watch.is_empty() {
+            out.push_str("\n[watch]\n");
+            for watch in &self.watch {
+                line(&mut out, &key(&watch.metric.text), &quoted(&watch.about));
+            }
+        }
+        if !self.params.is_empty() {
+            out.push_str("\n[param]\n");
+            for param in &self.params {
+                line(&mut out, &key(&param.name), &inline(&param_fields(param)));
+            }
+        }
+        self.channels
+            .iter()
+            .for_each(|channel| print_channel(&mut out, channel));
+        self.teams
+            .iter()
+            .for_each(|team| print_team(&mut out, team));
+        out
+    }
+}
+
+fn line(out: &mut String, key: &str, value: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{key} = {value}");
+}
+
+fn optional(out: &mut String, key: &str, value: Option<String>) {
+    if let Some(value) = value {
+        line(out, key, &value);
+    }
+}
+
+type Fields = Vec<(&'static str, String)>;
+
+fn inline(fields: &[(&str, String)]) -> String {
+    let fields: Vec<String> = fields
+        .iter()
+        .map(|(key, value)| format!("{key} = {value}"))
+        .collect();
+    format!("{{ {} }}", fields.join(", "))
+}
+
+fn key(name: &str) -> String {
+    if is_name(name) {
+        name.to_owned()
+    } else {
+        quoted(name)
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// A plain whole number as it is, everything else in quotes.
+fn number(expr: &Expr) -> String {
+    let text = &expr.text;
+    let digits = !text.is_empty() && text.len() < 16 && text.bytes().all(|b| b.is_ascii_digit());
+    let plain = digits && (text == "0" || !text.starts_with('0'));
+    if plain { text.clone() } else { quoted(text) }
+}
+
+fn word(word: &Word) -> String {
+    quoted(&word.text)
+}
+
+fn param_fields(param: &Param) -> Fields {
+    let mut fields = Fields::new();
+    match &param.value {
+        ParamValue::Number {
+            default,
+            unit,
+            min,
+            max,
+        } => {
+            let limit = |value| number(&Expr::number(value, *unit));
+            fields.push(("default", number(default)));
+            if *min != 0.0 {
+                fields.push(("min", limit(*min)));
+            }
+            if max.is_finite() {
+                fields.push(("max", limit(*max)));
+            }
+            let found = default.unit(&|_| Some(Unit::Count)).ok().flatten();
+            if found.unwrap_or(Unit::Count) != *unit {
+                fields.push(("unit", quoted(unit_name(*unit))));
+            }
+        }
+        ParamValue::Word { default, choices } => {
+            fields.push(("default", word(default)));
+            let as_expected =
+                is_name(&default.text) && !FACTS.iter().any(|row| row.name == default.text);
+            if !choices.is_empty() {
+                let choices: Vec<String> = choices.iter().map(|choice| quoted(choice)).collect();
+                fields.push(("choices", format!("[{}]", choices.join(", "))));
+            } else if !as_expected {
+                fields.push(("unit", quoted("word")));
+            }
+        }
+    }
+    if let Some(letter) = param.short {
+        fields.push(("short", quoted(&letter.to_string())));
+    }
+    fields.push(("about", quoted(&param.about)));
+    fields
+}
+
+fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Count => "count",
+        Unit::Time => "time",
+        Unit::Bytes => "bytes",
+        Unit::Share => "share",
+    }
+}
+
+fn print_channel(out: &mut String, channel: &Channel) {
+    let _ = writeln!(out, "\n[channel.{}]", key(&channel.name));
+    line(out, "kind", &word(&channel.kind));
+    if channel.count.text != "1" {
+        line(out, "count", &number(&channel.count));
+    }
+    optional(out, "bytes", channel.bytes.as_ref().map(number));
+}
+
+fn print_team(out: &mut String, team: &Team) {
+    let _ = writeln!(out, "\n[team.{}]", key(&team.name));
+    line(out, "size", &number(&team.size));
+    if team.form.text != "threads" {
+        line(out, "as", &word(&team.form));
+    }
+    if team.background {
+        line(out, "background", "true");
+    }
+    optional(out, "on", team.placement.on.as_ref().map(word));
+    optional(out, "spread", team.placement.spread.as_ref().map(word));
+    if team.placement.pin {
+        line(out, "pin", "true");
+    }
+    let scheduling = &team.scheduling;
+    optional(out, "policy", scheduling.policy.as_ref().map(word));
+    optional(out, "nice", scheduling.nice.as_ref().map(number));
+    optional(out, "priority", scheduling.priority.as_ref().map(number));
+    optional(out, "slice", scheduling.slice.as_ref().map(number));
+    let bounds = [
+        ("min", &scheduling.uclamp_min),
+        ("max", &scheduling.uclamp_max),
+    ];
+    let bounds = bounds
+        .into_iter()
+        .filter_map(|(key, bound)| Some((key, number(bound.as_ref()?))));
+    let bounds: Fields = bounds.collect();
+    optional(out, "uclamp", (!bounds.is_empty()).then(|| inline(&bounds)));
+    if let Some(times) = &scheduling.deadline {
+        let mut fields = vec![("runtime", number(&times.runtime))];
+        fields.extend(
+            times
+                .deadline
+                .as_ref()
+                .map(|deadline| ("deadline", number(deadline))),
+        );
+        fields.push(("period", number(&times.period)));
+        line(out, "deadline", &inline(&fields));
+    }
+    line(out, "steps", &steps(&team.steps, 0));
+}
+
+fn steps(list: &[Step], depth: usize) -> String {
+    let indent = "    ".repeat(depth);
+    let lines = list
+        .iter()
+        .map(|item| format!("{indent}    {},\n", step(item, depth + 1)));
+    format!("[\n{}{indent}]", lines.collect::<String>())
+}
+
+fn step(step: &Step, depth: usize) -> String {
+    let message = |verb, address: &Address, bytes: &Option<Expr>| {
+        let mut fields = vec![(verb, quoted(&printed(address)))];
+        fields.extend(bytes.as_ref().map(|bytes| ("bytes", number(bytes))));
+        inline(&fields)
+    };
+    match &step.action {
+        Action::Send { to, bytes } => message("send", to, bytes),
+        Action::Receive { from, bytes } => message("receive", from, bytes),
+        Action::Repeat {
+            count,
+            steps: inner,
+        } => inline(&[("repeat", number(count)), ("steps", steps(inner, depth))]),
+        Action::Forever { steps: inner } => inline(&[("forever", steps(inner, depth))]),
+        Action::Measure { name, steps: inner } => {
+            inline(&[("measure", word(name)), ("steps", steps(inner, depth))])
+        }
+        Action::Act { verb, amount } => inline(&[(&key(&verb.text), number(amount))]),
+    }
+}
+
+fn printed(address: &Address) -> String {
+    let which = match &address.which {
+        Which::All => "*",
+        Which::Next => "next",
+        Which::Any => "any",
+        Which::At(expr) => &expr.text,
+    };
+    format!("{}[{which}]", address.channel.text)
+}
