@@ -13,6 +13,13 @@ pub fn interrupt_signal() -> libc::c_int {
     libc::SIGRTMIN() + 1
 }
 
+/// Lets the interrupt signal end a system call with EINTR: a handler without SA_RESTART. It stays,
+/// since another run of this process may be using it; the signal is sent by nobody but us.
+pub fn be_interruptible() -> Result<(), Errno> {
+    let handler = nothing as extern "C" fn(libc::c_int);
+    Disposition::set(interrupt_signal(), handler as libc::sighandler_t).map(std::mem::forget)
+}
+
 /// A signal's disposition; restored when dropped.
 pub struct Disposition {
     signal: libc::c_int,
@@ -30,17 +37,6 @@ impl Disposition {
             Errno::check(libc::sigaction(signal, &raw const action, &raw mut before))?;
             Ok(Disposition { signal, before })
         }
-    }
-
-    /// Lets the interrupt signal end a system call with EINTR: a handler without SA_RESTART.
-    pub fn interrupting() -> Result<Disposition, Errno> {
-        let handler = nothing as extern "C" fn(libc::c_int);
-        Disposition::set(interrupt_signal(), handler as libc::sighandler_t)
-    }
-
-    /// Ignores a signal.
-    pub fn ignoring(signal: libc::c_int) -> Result<Disposition, Errno> {
-        Disposition::set(signal, libc::SIG_IGN)
     }
 }
 

@@ -1,8 +1,7 @@
 //! One suite for all kinds: it walks the rows, so that a new kind is held to the contract.
 
 use super::{Channel, Hitch, KINDS, Kind, Opening, Scope, Shape};
-use crate::sys::signal::{self, Disposition};
-use crate::sys::{Shared, thread};
+use crate::sys::{Shared, signal, thread};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MESSAGES: u64 = 2_000;
@@ -105,7 +104,7 @@ fn a_wake_before_the_wait_is_kept() {
 /// Starts a task that repeats `body` until it returns `Interrupted`, and gets it out as the
 /// coordinator of a run does.
 fn gets_out(kind: &Kind, body: impl Fn(&dyn Channel) -> Result<(), Hitch> + Send + Copy) {
-    let _disposition = Disposition::interrupting().unwrap();
+    signal::be_interruptible().unwrap();
     let (tid, out) = (AtomicU32::new(0), AtomicU32::new(0));
     with_channel(kind, Scope::Private, |channel| {
         thread::crew(|crew| {
@@ -126,7 +125,8 @@ fn gets_out(kind: &Kind, body: impl Fn(&dyn Channel) -> Result<(), Hitch> + Send
                     channel.interrupt();
                     signal::interrupt(thread::ids().0, tid);
                 }
-                std::thread::yield_now();
+                // Leave it time to fill the channel between two interrupts.
+                std::thread::sleep(std::time::Duration::from_millis(1));
             }
         });
     });

@@ -1,8 +1,25 @@
 //! Ways for a task to burn CPU or pass time: a row and a file for each kind.
 //!
-//! Must not know: recorder, plan, clock of the recorder.
+//! Whatever may take longer than a millisecond asks `stop` that often, so that a run ends in time.
+//! Must not know: recorder, plan, channels.
+
+mod sleep;
+mod spin;
+mod work;
+
+pub use work::calibrate;
 
 use crate::base::Unit;
+use crate::sys::clock::Clock;
+
+/// What kinds work with.
+pub struct Tools<'a> {
+    pub clock: Clock,
+    /// Rounds of [`work`](self) in a microsecond on an undisturbed CPU, from [`calibrate`].
+    pub rounds_per_us: u64,
+    /// Whether the run is over.
+    pub stop: &'a dyn Fn() -> bool,
+}
 
 /// What a kind of work is; its name is the verb in a profile's steps.
 pub struct Kind {
@@ -12,6 +29,9 @@ pub struct Kind {
     pub unit: Unit,
     /// Whether the task gives up the CPU, so that a CPU change is one across sleep.
     pub sleeps: bool,
+    /// Whether it needs [`Tools::rounds_per_us`].
+    pub calibrated: bool,
+    pub perform: fn(amount: u64, tools: &Tools<'_>),
 }
 
 /// All kinds, in the order in which they are listed.
@@ -21,22 +41,96 @@ pub const KINDS: &[Kind] = &[
         about: "burn CPU until this much time has passed, preemption included",
         unit: Unit::Time,
         sleeps: false,
+        calibrated: false,
+        perform: spin::perform,
     },
     Kind {
         name: "work",
         about: "burn CPU for a fixed amount of work: the time it takes an undisturbed CPU here",
         unit: Unit::Time,
         sleeps: false,
+        calibrated: true,
+        perform: work::perform,
     },
     Kind {
         name: "sleep",
         about: "sleep for this long (timer slack 1 ns)",
         unit: Unit::Time,
         sleeps: true,
+        calibrated: false,
+        perform: sleep::perform,
     },
 ];
 
 /// The row of that name.
 pub fn find(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::clock::{Source, monotonic_ns};
+    use std::cell::Cell;
+
+    #[test]
+    fn takes_at_least_its_time_and_stops_when_told() {
+        let clock = Clock::calibrate(Source::Monotonic);
+        let rounds_per_us = calibrate();
+        for kind in KINDS.iter().filter(|kind| kind.unit == Unit::Time) {
+            let tools = Tools {
+                clock,
+                rounds_per_us,
+                stop: &|| false,
+            };
+            let start = monotonic_ns();
+            (kind.perform)(3_000_000, &tools);
+            // Work is as fast as the CPU is now, so it may end early; the others may not.
+            let least = if kind.calibrated {
+                1_000_000
+            } else {
+                3_000_000
+            };
+            assert!(
+                monotonic_ns() - start >= least,
+                "{} was too short",
+                kind.name
+            );
+
+            if kind.sleeps {
+                continue;
+            }
+            let asked = Cell::new(0);
+            let stop = || asked.replace(asked.get() + 1) >= 3;
+            (kind.perform)(
+                3_600_000_000_000,
+                &Tools {
+                    clock,
+                    rounds_per_us,
+                    stop: &stop,
+                },
+            );
+            assert_eq!(
+                asked.get(),
+                4,
+                "{} went on after it was told to stop",
+                kind.name
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_nothing() {
+        let clock = Clock::calibrate(Source::Monotonic);
+        for kind in KINDS {
+            (kind.perform)(
+                0,
+                &Tools {
+                    clock,
+                    rounds_per_us: 1000,
+                    stop: &|| false,
+                },
+            );
+        }
+    }
 }
