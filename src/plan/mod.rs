@@ -3,10 +3,41 @@
 //! [`Plan`] is a pure function of (profile, host, overrides, seed). It is small whatever the number
 //! of tasks, since teams keep one list of operations for all members, and it is what a leader
 //! process is sent. Must not know: threads, how anything is measured.
+//! Reading on: `build.rs` has the order of things, `compile.rs` turns steps into operations,
+//! `check.rs` asks whether that can work, `placement.rs` and `needs.rs` whether it can work here.
+
+mod build;
+mod check;
+mod compile;
+mod error;
+mod hash;
+mod needs;
+mod number;
+mod placement;
+mod resolve;
+mod scheduling;
+mod scope;
+mod show;
+mod traffic;
+
+pub use error::{PlanError, Refusal};
+pub use show::show;
 
 use crate::base::{CpuId, CpuList, Place};
+use crate::host::Host;
+use crate::profile::Profile;
 use crate::profile::expr::Node;
 use serde::{Deserialize, Serialize};
+
+/// What the command line sets besides the profile; texts as they were typed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Parameters by name.
+    pub params: Vec<(String, String)>,
+    pub duration: Option<String>,
+    pub warmup: Option<String>,
+    pub seed: Option<u64>,
+}
 
 /// What will run here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -130,12 +161,12 @@ pub enum Op {
         pick: Pick,
         bytes: u32,
     },
-    /// Do the operations up to `end` `count` times.
+    /// Do the operations before `end`, the last of which is its `Again`, `count` times.
     Loop {
         count: Amount,
         end: u32,
     },
-    /// Do the operations up to `end` until the run stops.
+    /// Do the operations before `end` until the run stops.
     Forever {
         end: u32,
     },
@@ -184,9 +215,26 @@ pub struct Needs {
     pub memory_bytes: u64,
     /// Memory mappings in one process.
     pub mappings: u64,
+    /// The limits that these were checked against.
+    pub limits: Vec<CheckedLimit>,
+}
+
+/// A limit that leaves room for the need.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckedLimit {
+    /// Which need: `tasks`, `open files`, `memory`, `mappings`.
+    pub need: String,
+    pub max: u64,
+    /// `RLIMIT_NOFILE`, or the file that holds it.
+    pub name: String,
 }
 
 impl Plan {
+    /// The profile with these values on this host, or everything that stands against it.
+    pub fn new(profile: &Profile, host: &Host, overrides: &Overrides) -> Result<Plan, PlanError> {
+        build::plan(profile, host, overrides)
+    }
+
     /// Number of tasks over all copies.
     pub fn n_tasks(&self) -> u64 {
         let per_copy: u64 = self.teams.iter().map(|team| u64::from(team.size)).sum();
@@ -196,5 +244,16 @@ impl Plan {
     /// Whether any task is a process of its own, so that a leader must fork it.
     pub fn has_processes(&self) -> bool {
         self.teams.iter().any(|team| team.form == Form::Processes)
+    }
+}
+
+impl Amount {
+    /// The number for the member with this index in its team. For an operation that this member
+    /// never reaches it may be any number.
+    pub fn of(&self, me: u32) -> u64 {
+        match self {
+            Amount::Fixed(number) => *number,
+            Amount::PerMember(node) => number::of_member(node, me).map_or(0, |value| value as u64),
+        }
     }
 }

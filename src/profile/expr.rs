@@ -162,7 +162,7 @@ impl Expr {
 }
 
 impl Node {
-    fn eval(&self, lookup: &dyn Fn(&str) -> Option<f64>) -> Result<f64, EvalError> {
+    pub fn eval(&self, lookup: &dyn Fn(&str) -> Option<f64>) -> Result<f64, EvalError> {
         let value = match self {
             Node::Number { value, .. } => *value,
             Node::Name(name) => {

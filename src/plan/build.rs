@@ -1,0 +1,363 @@
+//! The order in which a plan is made: names, words and sizes, programs, the pattern, the machine.
+//!
+//! Each stage tells all its faults before the next, which could only repeat them in other words,
+//! is tried. Must not know: how any stage works.
+
+use super::check::{self, Pattern};
+use super::compile::{self, Around, Program};
+use super::number::{self, LARGEST, Wanted};
+use super::placement::{self, Members, PlaceWords};
+use super::resolve::{self, ChannelWords};
+use super::scope::{Scope, suggestion, typed};
+use super::{
+    ChannelPlan, Form, Needs, Op, Overrides, Plan, PlanCpu, PlanError, Refusal, Scheduling,
+    TeamPlan, hash, needs, scheduling, traffic,
+};
+use crate::base::Unit;
+use crate::host::Host;
+use crate::metric::METRICS;
+use crate::profile::{Expr, Fault, Faults, Profile, Team};
+
+/// The seed where none is given: a run without one is the same each time.
+const SEED: u64 = 1;
+
+pub(super) fn plan(
+    profile: &Profile,
+    host: &Host,
+    overrides: &Overrides,
+) -> Result<Plan, PlanError> {
+    let mut faults = Vec::new();
+    let facts = host.topology.facts(&host.allowed);
+    let scope = Scope::bind(profile, facts, overrides, &mut faults);
+    let parts = Parts::of(profile, overrides, &scope, &mut faults);
+    let parts = match parts {
+        Some(parts) if faults.is_empty() => parts,
+        _ => return Err(Faults::new(&profile.source, faults).into()),
+    };
+    let (mut plan, words) = parts.into_plan(profile, host, overrides, &scope)?;
+    on_this_host(&mut plan, &words, host)?;
+    plan.hash = hash::of(&plan);
+    Ok(plan)
+}
+
+/// Everything that the profile says, with its numbers, but not yet together.
+struct Parts {
+    copies: u32,
+    channels: Vec<ChannelPlan>,
+    teams: Vec<TeamPart>,
+    duration_ns: Option<u64>,
+    warmup_ns: u64,
+    notes: Vec<String>,
+}
+
+struct TeamPart {
+    name: String,
+    size: u32,
+    form: Form,
+    background: bool,
+    program: Program,
+    scheduling: Scheduling,
+    placement: PlaceWords,
+}
+
+impl Parts {
+    /// `None` only with a fault.
+    fn of(
+        profile: &Profile,
+        overrides: &Overrides,
+        scope: &Scope,
+        faults: &mut Vec<Fault>,
+    ) -> Option<Parts> {
+        let words = resolve::channels(profile, scope, faults);
+        let copies = resolve::copies(profile, scope, faults);
+        let sizes = profile
+            .teams
+            .iter()
+            .map(|team| resolve::size(team, scope, faults));
+        let sizes: Vec<Option<u32>> = sizes.collect();
+        resolve::check_total(copies, &sizes, faults);
+        let teams = profile.teams.iter().zip(&sizes);
+        let teams: Vec<Option<TeamPart>> = teams
+            .map(|(team, size)| team_part(team, *size, profile, &words, scope, faults))
+            .collect();
+        let (duration_ns, warmup_ns) = window(profile, overrides, scope, faults);
+        let teams: Option<Vec<TeamPart>> = teams.into_iter().collect();
+        let teams = teams?;
+        check_watch(profile, &teams, faults);
+        let channels: Option<Vec<ChannelPlan>> = words.iter().map(channel_plan).collect();
+        Some(Parts {
+            copies: copies?,
+            channels: channels?,
+            notes: notes(profile, &words, &teams),
+            teams,
+            duration_ns,
+            warmup_ns,
+        })
+    }
+
+    /// The whole pattern, checked.
+    fn into_plan(
+        self,
+        profile: &Profile,
+        host: &Host,
+        overrides: &Overrides,
+        scope: &Scope,
+    ) -> Result<(Plan, Vec<PlaceWords>), PlanError> {
+        let Parts {
+            copies,
+            mut channels,
+            teams: parts,
+            duration_ns,
+            warmup_ns,
+            mut notes,
+        } = self;
+        let (mut teams, mut spans, mut words) = (Vec::new(), Vec::new(), Vec::new());
+        for part in parts {
+            words.push(part.placement.clone());
+            let (team, of_ops) = part.into_plan();
+            teams.push(team);
+            spans.push(of_ops);
+        }
+        let mut faults = Vec::new();
+        let (traffic, by_member) = traffic::of(&teams, &channels);
+        for fault in by_member {
+            let message = format!("team `{}`: {}", teams[fault.team].name, fault.message);
+            faults.push(Fault::new(spans[fault.team][fault.op].clone(), message));
+        }
+        // With a member's index unknown, who meets whom is guesswork.
+        if faults.is_empty() {
+            let pattern = Pattern {
+                profile,
+                channels: &channels,
+                teams: &teams,
+                spans: &spans,
+                traffic: &traffic,
+                duration_ns,
+            };
+            check::check(&pattern, &mut faults, &mut notes);
+        }
+        if !faults.is_empty() {
+            return Err(Faults::new(&profile.source, faults).into());
+        }
+        for (channel, traffic) in channels.iter_mut().zip(&traffic) {
+            channel.wakees = u32::try_from(traffic.received.tasks_max()).unwrap_or(u32::MAX);
+        }
+        cross_processes(&mut channels, &teams);
+        let plan = Plan {
+            profile: profile.name.clone(),
+            about: profile.about.clone(),
+            params: scope.printed(profile),
+            watch: profile
+                .watch
+                .iter()
+                .map(|watch| watch.metric.text.clone())
+                .collect(),
+            seed: overrides.seed.unwrap_or(SEED),
+            hash: String::new(),
+            cpus: cpus(host),
+            copies,
+            channels,
+            teams,
+            duration_ns,
+            warmup_ns,
+            needs: Needs::default(),
+            notes,
+        };
+        Ok((plan, words))
+    }
+}
+
+/// A team with its numbers; `None` only with a fault.
+fn team_part(
+    team: &Team,
+    size: Option<u32>,
+    profile: &Profile,
+    channels: &[ChannelWords],
+    scope: &Scope,
+    faults: &mut Vec<Fault>,
+) -> Option<TeamPart> {
+    let form = resolve::form(&team.form, scope, faults);
+    let scheduling = scheduling::resolve(team, scope, faults);
+    // A team without a size has a fault already; its steps may have more.
+    let members = size.unwrap_or(1);
+    let scope = scope.in_team(members);
+    let around = Around {
+        team: &team.name,
+        scope: &scope,
+        channels,
+        text: &profile.source.text,
+    };
+    let program = compile::program(&team.steps, &around, faults);
+    let placement = placement::words(team, members, &scope, faults);
+    Some(TeamPart {
+        name: team.name.clone(),
+        size: size?,
+        form: form?,
+        background: team.background,
+        program,
+        scheduling,
+        placement,
+    })
+}
+
+impl TeamPart {
+    /// The team, not yet placed, and where its operations are in the profile.
+    fn into_plan(self) -> (TeamPlan, Vec<crate::profile::Span>) {
+        let Program {
+            ops,
+            spans,
+            measures,
+            ..
+        } = self.program;
+        let bytes = ops.iter().map(|op| match op {
+            Op::Send { bytes, .. } | Op::Receive { bytes, .. } => *bytes,
+            _ => 0,
+        });
+        let team = TeamPlan {
+            buffer_bytes: bytes.max().unwrap_or(0),
+            receives: ops.iter().any(|op| matches!(op, Op::Receive { .. })),
+            name: self.name,
+            size: self.size,
+            form: self.form,
+            background: self.background,
+            scheduling: self.scheduling,
+            cpus: Vec::new(),
+            ops,
+            measures,
+        };
+        (team, spans)
+    }
+}
+
+fn channel_plan(words: &ChannelWords) -> Option<ChannelPlan> {
+    Some(ChannelPlan {
+        name: words.name.clone(),
+        kind: words.kind?.name.to_owned(),
+        count: words.count?,
+        bytes: if words.has_payload() { words.bytes? } else { 1 },
+        wakees: 0,
+        across_processes: false,
+    })
+}
+
+/// Tasks of a team of processes share a channel only across processes; and the size of a message
+/// is what the steps say.
+fn cross_processes(channels: &mut [ChannelPlan], teams: &[TeamPlan]) {
+    for team in teams {
+        for op in &team.ops {
+            if let Op::Send { channel, bytes, .. } | Op::Receive { channel, bytes, .. } = op {
+                let channel = &mut channels[*channel as usize];
+                channel.bytes = *bytes;
+                channel.across_processes |= team.form == Form::Processes;
+            }
+        }
+    }
+}
+
+/// Length of the window and of the warm-up (ns).
+fn window(
+    profile: &Profile,
+    overrides: &Overrides,
+    scope: &Scope,
+    faults: &mut Vec<Fault>,
+) -> (Option<u64>, u64) {
+    let mut time = |given: &Option<String>, default: &Option<Expr>, what: &str, min| {
+        let wanted = Wanted::new(what, Unit::Time, min, LARGEST);
+        let expr = match given {
+            Some(text) => typed(text, what, faults),
+            None => default.clone(),
+        };
+        let expr = expr?;
+        let value = number::whole(&expr, &wanted, scope, faults);
+        value.map(|value| (value as u64, expr.span))
+    };
+    let duration = time(&overrides.duration, &profile.duration, "the duration", 1.0);
+    let warmup = time(&overrides.warmup, &profile.warmup, "the warm-up", 0.0);
+    let wants_duration = overrides.duration.is_some() || profile.duration.is_some();
+    if let (false, Some((1.., span))) = (wants_duration, &warmup) {
+        let fault = Fault::new(span.clone(), "a warm-up without a duration has no end");
+        faults.push(fault.with_help("give a duration: `--duration 10s`"));
+    }
+    (duration.map(|(ns, _)| ns), warmup.map_or(0, |(ns, _)| ns))
+}
+
+/// The metrics that a profile is about exist, as far as they depend on it.
+fn check_watch(profile: &Profile, teams: &[TeamPart], faults: &mut Vec<Fault>) {
+    let measures = teams.iter().flat_map(|team| &team.program.measures);
+    let keys: Vec<String> = METRICS
+        .iter()
+        .flat_map(|metric| match metric.key.contains('*') {
+            true => measures
+                .clone()
+                .map(|name| metric.key.replace('*', name))
+                .collect(),
+            false => vec![metric.key.to_owned()],
+        })
+        .collect();
+    for watch in &profile.watch {
+        let key = &watch.metric.text;
+        if !keys.contains(key) {
+            let message = format!("unknown metric `{key}`");
+            let help = suggestion(key, keys.iter().map(String::as_str));
+            faults.push(Fault::new(watch.metric.span.clone(), message).with_help(help));
+        }
+    }
+}
+
+fn notes(profile: &Profile, channels: &[ChannelWords], teams: &[TeamPart]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (index, channel) in channels.iter().enumerate() {
+        let mut steps = teams.iter().map(|team| &team.program.sizes_ignored);
+        let given = profile.channels[index].bytes.is_some() || steps.any(|it| it.contains(&index));
+        if let (true, Some(kind)) = (given && !channel.has_payload(), channel.kind) {
+            let (kind, name) = (kind.name, &channel.name);
+            notes.push(format!(
+                "bytes are not carried by {kind} (channel `{name}`)"
+            ));
+        }
+    }
+    for team in teams {
+        if team.program.ops.is_empty() {
+            notes.push(format!("team `{}` has nothing to do", team.name));
+        }
+    }
+    notes
+}
+
+fn cpus(host: &Host) -> Vec<PlanCpu> {
+    let cpus = host.topology.cpus.iter();
+    cpus.map(|cpu| PlanCpu {
+        id: cpu.id,
+        place: cpu.place,
+        allowed: host.allowed.contains(cpu.id),
+    })
+    .collect()
+}
+
+/// Places the members and asks whether this host can run it.
+fn on_this_host(plan: &mut Plan, words: &[PlaceWords], host: &Host) -> Result<(), PlanError> {
+    let mut refusals = Vec::new();
+    if !plan.cpus.iter().any(|cpu| cpu.allowed) {
+        let message = format!("no online CPU is allowed here; allowed: `{}`", host.allowed);
+        refusals.push(Refusal::new(message).with_help("start with a wider CPU mask"));
+        return Err(PlanError::Host(refusals));
+    }
+    for (team, words) in plan.teams.iter_mut().zip(words) {
+        let members = Members {
+            team: &team.name,
+            size: team.size,
+            copies: plan.copies,
+        };
+        match placement::assign(words, &members, host) {
+            Ok(cpus) => team.cpus = cpus,
+            Err(more) => refusals.extend(more),
+        }
+        scheduling::rights(team, host, &mut refusals);
+    }
+    plan.needs = needs::of(plan);
+    needs::check(plan, host, &mut refusals);
+    match refusals.is_empty() {
+        true => Ok(()),
+        false => Err(PlanError::Host(refusals)),
+    }
+}

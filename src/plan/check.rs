@@ -1,0 +1,323 @@
+//! Can this pattern work at all? Everybody who waits is woken, everything sent is received,
+//! whoever shares a channel may share it, and the run comes to an end.
+//!
+//! Must not know: the machine.
+
+use super::traffic::{Side, Traffic, UNBOUNDED};
+use super::{ChannelPlan, Form, Op, TeamPlan};
+use crate::profile::{Fault, Profile, Span};
+use crate::step::channel::{KINDS, Kind, Shape, find};
+
+/// A compiled pattern, with the places of its operations in the profile.
+pub(super) struct Pattern<'a> {
+    pub profile: &'a Profile,
+    pub channels: &'a [ChannelPlan],
+    pub teams: &'a [TeamPlan],
+    /// By team and operation.
+    pub spans: &'a [Vec<Span>],
+    pub traffic: &'a [Traffic],
+    pub duration_ns: Option<u64>,
+}
+
+/// One end of a channel: the team and the operation.
+#[derive(Clone, Copy)]
+struct End {
+    team: usize,
+    op: usize,
+    bytes: u32,
+}
+
+/// Every fault of the pattern; and what may surprise, as notes.
+pub(super) fn check(pattern: &Pattern, faults: &mut Vec<Fault>, notes: &mut Vec<String>) {
+    for index in 0..pattern.channels.len() {
+        let channel = Checked::new(pattern, index);
+        channel.sizes_agree(faults);
+        channel.works_between_processes(faults);
+        channel.has_a_shape_of_its_kind(faults);
+        channel.is_heard(faults);
+        channel.is_fed(faults);
+        if pattern.duration_ns.is_none() {
+            channel.balances(faults, notes);
+        }
+        if channel.senders.is_empty() && channel.receivers.is_empty() {
+            notes.push(format!("nobody uses channel `{}`", channel.plan.name));
+        }
+    }
+    ends(pattern, faults);
+}
+
+/// The shape of a channel with so many wakers and wakees on one instance.
+pub(super) fn shape(wakers: u64, wakees: u64) -> Shape {
+    match (wakers > 1, wakees > 1) {
+        (false, false) => Shape::OneToOne,
+        (true, false) => Shape::ManyToOne,
+        (false, true) => Shape::OneToMany,
+        (true, true) => Shape::ManyToMany,
+    }
+}
+
+/// A shape in words.
+pub(super) fn shape_name(shape: Shape) -> &'static str {
+    match shape {
+        Shape::OneToOne => "one to one",
+        Shape::ManyToOne => "many to one",
+        Shape::OneToMany => "one to many",
+        Shape::ManyToMany => "many to many",
+    }
+}
+
+struct Checked<'a> {
+    pattern: &'a Pattern<'a>,
+    plan: &'a ChannelPlan,
+    kind: Option<&'static Kind>,
+    traffic: &'a Traffic,
+    senders: Vec<End>,
+    receivers: Vec<End>,
+}
+
+impl<'a> Checked<'a> {
+    fn new(pattern: &'a Pattern<'a>, index: usize) -> Checked<'a> {
+        let plan = &pattern.channels[index];
+        let (mut senders, mut receivers) = (Vec::new(), Vec::new());
+        for (team, it) in pattern.teams.iter().enumerate() {
+            for (op, it) in it.ops.iter().enumerate() {
+                match *it {
+                    Op::Send { channel, bytes, .. } if channel as usize == index => {
+                        senders.push(End { team, op, bytes });
+                    }
+                    Op::Receive { channel, bytes, .. } if channel as usize == index => {
+                        receivers.push(End { team, op, bytes });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Checked {
+            pattern,
+            plan,
+            kind: find(&plan.kind),
+            traffic: &pattern.traffic[index],
+            senders,
+            receivers,
+        }
+    }
+
+    fn span(&self, end: End) -> Span {
+        self.pattern.spans[end.team][end.op].clone()
+    }
+
+    fn team(&self, end: End) -> &TeamPlan {
+        &self.pattern.teams[end.team]
+    }
+
+    fn declared(&self) -> Span {
+        let channels = self.pattern.profile.channels.iter();
+        let mut declared = channels.filter(|channel| channel.name == self.plan.name);
+        declared.next().map_or(0..0, |channel| channel.span.clone())
+    }
+
+    /// `inbox[3]`, or `inbox` if there is only one.
+    fn instance(&self, index: usize) -> String {
+        match self.plan.count {
+            1 => self.plan.name.clone(),
+            _ => format!("{}[{index}]", self.plan.name),
+        }
+    }
+
+    fn ends(&self) -> impl Iterator<Item = End> + '_ {
+        self.senders.iter().chain(&self.receivers).copied()
+    }
+
+    /// A byte stream with messages of two sizes would lose where they begin.
+    fn sizes_agree(&self, faults: &mut Vec<Fault>) {
+        let Some(first) = self.ends().next() else {
+            return;
+        };
+        for end in self.ends().skip(1).filter(|end| end.bytes != first.bytes) {
+            let message = format!(
+                "messages of `{}` have {} B here and {} B in team `{}`",
+                self.plan.name,
+                end.bytes,
+                first.bytes,
+                self.team(first).name,
+            );
+            let fault = Fault::new(self.span(end), message);
+            faults.push(fault.with_help("give all steps on one channel the same `bytes`"));
+        }
+    }
+
+    fn works_between_processes(&self, faults: &mut Vec<Fault>) {
+        let Some(kind) = self.kind.filter(|kind| !kind.processes) else {
+            return;
+        };
+        let mut ends = self.ends();
+        let Some(end) = ends.find(|end| self.team(*end).form == Form::Processes) else {
+            return;
+        };
+        let message = format!(
+            "`{}` does not work between processes, and the members of team `{}` are processes",
+            kind.name,
+            self.team(end).name,
+        );
+        let able = KINDS.iter().filter(|kind| kind.processes);
+        let able: Vec<&str> = able.map(|kind| kind.name).collect();
+        let help = format!("kinds that do: {}", able.join(", "));
+        faults.push(Fault::new(self.span(end), message).with_help(help));
+    }
+
+    fn has_a_shape_of_its_kind(&self, faults: &mut Vec<Fault>) {
+        let Some(kind) = self.kind else { return };
+        let (sent, received) = (&self.traffic.sent, &self.traffic.received);
+        let shape = shape(sent.tasks_max(), received.tasks_max());
+        if kind.shapes.contains(&shape) {
+            return;
+        }
+        let message = format!(
+            "`{}` has up to {} wakers and {} wakees on an instance: `{}` cannot be {}",
+            self.plan.name,
+            sent.tasks_max(),
+            received.tasks_max(),
+            kind.name,
+            shape_name(shape),
+        );
+        let able = KINDS.iter().filter(|kind| kind.shapes.contains(&shape));
+        let able: Vec<&str> = able.map(|kind| kind.name).collect();
+        let help = format!("kinds that can: {}", able.join(", "));
+        faults.push(Fault::new(self.declared(), message).with_help(help));
+    }
+
+    /// The instances that tasks of one side use and nobody of the other: the first, and how many.
+    fn alone(&self, these: &Side, others: &Side) -> Option<(usize, usize)> {
+        let mut alone = (0..self.plan.count as usize)
+            .filter(|&at| these.tasks(at) > 0 && others.tasks(at) == 0);
+        let first = alone.next()?;
+        Some((first, alone.count()))
+    }
+
+    /// Where nobody receives, messages pile up until a waker waits for ever.
+    fn is_heard(&self, faults: &mut Vec<Fault>) {
+        let Traffic { sent, received, .. } = self.traffic;
+        let (Some(&end), Some(alone)) = (self.senders.first(), self.alone(sent, received)) else {
+            return;
+        };
+        let message = match received.is_used() {
+            false => format!("nobody receives from `{}`", self.plan.name),
+            true => format!(
+                "nobody receives from `{}`{}",
+                self.instance(alone.0),
+                more(alone.1)
+            ),
+        };
+        faults.push(Fault::new(self.span(end), message));
+    }
+
+    fn is_fed(&self, faults: &mut Vec<Fault>) {
+        let Traffic { sent, received, .. } = self.traffic;
+        let (Some(&end), Some(alone)) = (self.receivers.first(), self.alone(received, sent)) else {
+            return;
+        };
+        let name = &self.team(end).name;
+        let message = match sent.is_used() {
+            false => format!(
+                "team `{name}` waits on `{}`, which nobody sends to",
+                self.plan.name
+            ),
+            true => format!(
+                "team `{name}` waits on `{}`, which nobody sends to{}",
+                self.instance(alone.0),
+                more(alone.1)
+            ),
+        };
+        faults.push(Fault::new(self.span(end), message));
+    }
+
+    /// Without a duration, the run ends when all that the foreground waits for has come.
+    fn balances(&self, faults: &mut Vec<Fault>, notes: &mut Vec<String>) {
+        let Traffic {
+            sent,
+            received,
+            received_foreground: needed,
+        } = self.traffic;
+        if !sent.is_used() || !received.is_used() {
+            return; // told already
+        }
+        let count = self.plan.count;
+        let by_instance = sent.somewhere == 0 && received.somewhere == 0;
+        // Where only totals are known, too few in total are still too few.
+        let short = match by_instance {
+            true => (0..count as usize)
+                .map(|at| (self.instance(at), sent.messages(at), needed.messages(at)))
+                .find(|(_, sent, needed)| sent < needed),
+            false => Some((
+                self.plan.name.clone(),
+                sent.total(count),
+                needed.total(count),
+            ))
+            .filter(|(_, sent, needed)| sent < needed),
+        };
+        let waits = self
+            .receivers
+            .iter()
+            .find(|end| !self.team(**end).background);
+        match (short, waits) {
+            (Some((_, _, UNBOUNDED)), _) => {} // a `forever`, which is told by itself
+            (Some((name, sent, needed)), Some(&end)) => {
+                let message = format!(
+                    "the run would never end: {sent} messages are sent to `{name}`, \
+                     and {needed} are waited for"
+                );
+                faults.push(Fault::new(self.span(end), message));
+            }
+            _ => self.note_left_over(notes),
+        }
+    }
+
+    fn note_left_over(&self, notes: &mut Vec<String>) {
+        let count = self.plan.count;
+        let (sent, received) = (
+            self.traffic.sent.total(count),
+            self.traffic.received.total(count),
+        );
+        if received < sent && sent < UNBOUNDED {
+            notes.push(format!(
+                "{} of {sent} messages to `{}` are never received (in each copy)",
+                sent - received,
+                self.plan.name,
+            ));
+        }
+    }
+}
+
+fn more(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        _ => format!(", and {others} more of it"),
+    }
+}
+
+/// Whether the run has an end, and something to wait for.
+fn ends(pattern: &Pattern, faults: &mut Vec<Fault>) {
+    if pattern.teams.is_empty() {
+        faults.push(Fault::new(0..0, "this profile has no team"));
+        return;
+    }
+    if pattern.duration_ns.is_some() {
+        return;
+    }
+    let help = "give a duration: `--duration 10s`, or `duration = \"10s\"` in the profile";
+    if pattern.teams.iter().all(|team| team.background) {
+        let message = "all teams are in the background: the run would end as it begins";
+        faults.push(Fault::new(0..0, message).with_help(help));
+    }
+    for (team, spans) in pattern.teams.iter().zip(pattern.spans) {
+        let mut ops = team.ops.iter().zip(spans);
+        let forever = ops.find(|(op, _)| matches!(op, Op::Forever { .. }));
+        if let (false, Some((_, span))) = (team.background, forever) {
+            let message = format!(
+                "the run would never end: team `{}` goes on for ever",
+                team.name
+            );
+            faults.push(Fault::new(span.clone(), message).with_help(help));
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! From the steps of a team to its flat program.
+//!
+//! What does nothing is left out: loops of no rounds, work of no amount. Must not know: members;
+//! whatever depends on `me` is checked in `traffic.rs`.
+
+use super::number::{self, LARGEST, Wanted};
+use super::resolve::{ChannelWords, message_size};
+use super::scope::{Scope, unknown_word};
+use super::{Amount, Op, Pick};
+use crate::profile::{Action, Address, Expr, Fault, Span, Step, Which, Word};
+use crate::step::work;
+
+/// How deep steps may nest, so that neither planning nor running needs more than a fixed stack.
+const DEPTH_MAX: usize = 32;
+
+/// The operations of one team, each with its place in the profile.
+#[derive(Debug, Default)]
+pub(super) struct Program {
+    pub ops: Vec<Op>,
+    pub spans: Vec<Span>,
+    pub measures: Vec<String>,
+    /// Channels whose steps give a size that their kind does not carry.
+    pub sizes_ignored: Vec<usize>,
+}
+
+/// What steps are compiled with.
+pub(super) struct Around<'a> {
+    /// Named in messages.
+    pub team: &'a str,
+    pub scope: &'a Scope,
+    pub channels: &'a [ChannelWords],
+    /// The text of the profile; empty if it was built in Rust.
+    pub text: &'a str,
+}
+
+pub(super) fn program(steps: &[Step], around: &Around, faults: &mut Vec<Fault>) -> Program {
+    let mut compiler = Compiler {
+        around,
+        faults,
+        program: Program::default(),
+        measuring: Vec::new(),
+        depth: 0,
+    };
+    compiler.steps(steps);
+    compiler.program
+}
+
+/// Whether a step can be followed by another.
+#[derive(Clone, Copy, PartialEq)]
+enum Flow {
+    GoesOn,
+    NeverEnds,
+}
+
+struct Compiler<'a> {
+    around: &'a Around<'a>,
+    faults: &'a mut Vec<Fault>,
+    program: Program,
+    /// The measure blocks around the present step.
+    measuring: Vec<u32>,
+    depth: usize,
+}
+
+impl Compiler<'_> {
+    fn steps(&mut self, steps: &[Step]) -> Flow {
+        if self.depth == DEPTH_MAX {
+            let span = steps.first().map_or(0..0, |step| step.span.clone());
+            let message = format!("steps nest deeper than {DEPTH_MAX}");
+            self.faults.push(Fault::new(span, message));
+            return Flow::GoesOn;
+        }
+        self.depth += 1;
+        let mut flow = Flow::GoesOn;
+        for step in steps {
+            if flow == Flow::NeverEnds {
+                let message = "this step is never reached: the `forever` before it does not end";
+                self.faults.push(Fault::new(step.span.clone(), message));
+                break;
+            }
+            flow = self.step(step);
+        }
+        self.depth -= 1;
+        flow
+    }
+
+    fn step(&mut self, step: &Step) -> Flow {
+        match &step.action {
+            Action::Send { to, bytes } => {
+                if let Some((channel, pick, bytes)) = self.message(to, bytes.as_ref()) {
+                    let op = Op::Send {
+                        channel,
+                        pick,
+                        bytes,
+                    };
+                    self.push(op, &step.span);
+                }
+                Flow::GoesOn
+            }
+            Action::Receive { from, bytes } => {
+                if let Some((channel, pick, bytes)) = self.message(from, bytes.as_ref()) {
+                    let op = Op::Receive {
+                        channel,
+                        pick,
+                        bytes,
+                    };
+                    self.push(op, &step.span);
+                }
+                Flow::GoesOn
+            }
+            Action::Repeat { count, steps } => self.repeat(count, steps, &step.span),
+            Action::Forever { steps } => {
+                self.block(Op::Forever { end: 0 }, steps, &step.span);
+                Flow::NeverEnds
+            }
+            Action::Measure { name, steps } => self.measure(name, steps, &step.span),
+            Action::Act { verb, amount } => {
+                self.work(verb, amount, &step.span);
+                Flow::GoesOn
+            }
+        }
+    }
+
+    fn push(&mut self, op: Op, span: &Span) {
+        self.program.ops.push(op);
+        self.program.spans.push(span.clone());
+    }
+
+    fn repeat(&mut self, count: &Expr, steps: &[Step], span: &Span) -> Flow {
+        let wanted = Wanted {
+            max: LARGEST,
+            ..Wanted::count(
+                format!("the count of `repeat` in team `{}`", self.around.team),
+                0,
+                0,
+            )
+        };
+        let count = number::amount(count, &wanted, self.around.scope, self.faults);
+        // Without a count there is a fault already; go on for those of the body.
+        let count = count.unwrap_or(Amount::Fixed(1));
+        let never = count == Amount::Fixed(0);
+        let begin = self.program.ops.len();
+        let flow = self.block(Op::Loop { count, end: 0 }, steps, span);
+        if never {
+            self.truncate(begin);
+            return Flow::GoesOn;
+        }
+        flow
+    }
+
+    /// A loop around the steps; nothing at all if they do nothing.
+    fn block(&mut self, head: Op, steps: &[Step], span: &Span) -> Flow {
+        let begin = self.program.ops.len();
+        self.push(head, span);
+        let flow = self.steps(steps);
+        if self.program.ops.len() == begin + 1 {
+            self.truncate(begin);
+            return flow;
+        }
+        let again = Op::Again {
+            begin: begin as u32,
+        };
+        self.push(again, span);
+        let after = self.program.ops.len() as u32;
+        if let Op::Loop { end, .. } | Op::Forever { end } = &mut self.program.ops[begin] {
+            *end = after;
+        }
+        flow
+    }
+
+    fn truncate(&mut self, begin: usize) {
+        self.program.ops.truncate(begin);
+        self.program.spans.truncate(begin);
+    }
+
+    fn measure(&mut self, name: &Word, steps: &[Step], span: &Span) -> Flow {
+        let known = self.program.measures.iter().position(|it| *it == name.text);
+        let measure = known.unwrap_or_else(|| {
+            self.program.measures.push(name.text.clone());
+            self.program.measures.len() - 1
+        }) as u32;
+        if self.measuring.contains(&measure) {
+            let message = format!("measure `{}` is inside itself", name.text);
+            self.faults.push(Fault::new(name.span.clone(), message));
+        }
+        self.push(Op::Measure { measure }, span);
+        self.measuring.push(measure);
+        let flow = self.steps(steps);
+        self.measuring.pop();
+        if flow == Flow::NeverEnds {
+            let message = format!(
+                "measure `{}` never ends: put it inside `forever`",
+                name.text
+            );
+            self.faults.push(Fault::new(name.span.clone(), message));
+        }
+        self.push(Op::EndMeasure { measure }, span);
+        flow
+    }
+
+    fn work(&mut self, verb: &Word, amount: &Expr, span: &Span) {
+        let word = self.around.scope.word(&verb.text);
+        let Some(kind) = work::find(word) else {
+            let known = work::KINDS.iter().map(|kind| kind.name);
+            self.faults
+                .push(unknown_word("step", word, &verb.span, known));
+            return;
+        };
+        let wanted = Wanted::new(format!("`{word}`"), kind.unit, 0.0, LARGEST);
+        match number::amount(amount, &wanted, self.around.scope, self.faults) {
+            None | Some(Amount::Fixed(0)) => {}
+            Some(amount) => {
+                let kind = kind.name.to_owned();
+                self.push(Op::Work { kind, amount }, span);
+            }
+        }
+    }
+
+    /// Channel, instances and size of a message.
+    fn message(&mut self, address: &Address, bytes: Option<&Expr>) -> Option<(u32, Pick, u32)> {
+        let Address { channel, which } = address;
+        let known = self.around.channels.iter().map(|it| it.name.as_str());
+        let Some(index) = known.clone().position(|name| name == channel.text) else {
+            let fault = unknown_word("channel", &channel.text, &channel.span, known);
+            self.faults.push(match self.around.channels.is_empty() {
+                true => fault.with_help("this profile has no channels"),
+                false => fault,
+            });
+            return None;
+        };
+        let words = &self.around.channels[index];
+        let size = self.size(words, bytes);
+        if bytes.is_some() && !words.has_payload() && !self.program.sizes_ignored.contains(&index) {
+            self.program.sizes_ignored.push(index);
+        }
+        let pick = self.pick(words, channel, which);
+        Some((index as u32, pick?, size?))
+    }
+
+    fn size(&mut self, channel: &ChannelWords, bytes: Option<&Expr>) -> Option<u32> {
+        let size = match bytes {
+            None => channel.bytes,
+            Some(bytes) => {
+                let wanted = message_size(&format!("message of `{}`", channel.name));
+                let size = number::whole(bytes, &wanted, self.around.scope, self.faults);
+                size.map(|size| size as u32)
+            }
+        };
+        match channel.has_payload() {
+            true => size,
+            false => size.map(|_| 1),
+        }
+    }
+
+    fn pick(&mut self, words: &ChannelWords, channel: &Word, which: &Which) -> Option<Pick> {
+        let alone = words.count == Some(1);
+        match which {
+            Which::At(index) => {
+                // Its range is checked with the members, of which some may never come here.
+                let what = format!("the index in `{}`", words.name);
+                let wanted = Wanted {
+                    max: LARGEST,
+                    ..Wanted::count(what, 0, 0)
+                };
+                number::amount(index, &wanted, self.around.scope, self.faults).map(Pick::At)
+            }
+            Which::All if self.is_bare(channel) && words.count.is_some_and(|count| count > 1) => {
+                let (name, count) = (&words.name, words.count.unwrap_or(0));
+                let message = format!("`{name}` has {count} instances, and this step names none");
+                let help = format!("write `{name}[me]`, `{name}[*]` for each in turn, or another");
+                self.faults
+                    .push(Fault::new(channel.span.clone(), message).with_help(help));
+                None
+            }
+            Which::All | Which::Next | Which::Any if alone => Some(Pick::At(Amount::Fixed(0))),
+            Which::All => Some(Pick::All),
+            Which::Next => Some(Pick::Next),
+            Which::Any => Some(Pick::Any),
+        }
+    }
+
+    /// Whether the text has the channel without brackets.
+    fn is_bare(&self, channel: &Word) -> bool {
+        let after = self.around.text.get(channel.span.end..);
+        let is_quoted = self.around.text.get(channel.span.clone()) == Some(channel.text.as_str());
+        is_quoted && after.is_some_and(|after| !after.trim_start().starts_with('['))
+    }
+}

@@ -1,0 +1,217 @@
+//! What a run needs of the system, against the limits, before anything is started.
+//!
+//! A run that fails at its 900th thread has cost minutes and tells little; here it is refused
+//! with the limit, its value, the need, and the command that raises it. Must not know: how limits
+//! are read.
+
+use super::{CheckedLimit, Form, Needs, Plan, Refusal};
+use crate::base::unit;
+use crate::host::{CgroupLimit, Host, Limits};
+use crate::step::channel::find;
+
+/// Descriptors besides those of channels: standard streams, shared memory, /proc files.
+const OPEN_FILES_RESERVE: u64 = 32;
+/// Tasks besides those of teams: leader and sampler.
+const TASKS_RESERVE: u64 = 2;
+/// Touched stack of a thread, and its slot in shared memory (bytes).
+const THREAD_BYTES: u64 = 12 * 1024 + 1024;
+/// Page tables, stack and copied pages of a forked process (bytes).
+const PROCESS_BYTES: u64 = 300 * 1024;
+/// A stack and its guard.
+const MAPPINGS_PER_THREAD: u64 = 2;
+/// Program, libraries, allocator.
+const MAPPINGS_RESERVE: u64 = 512;
+
+/// The needs of a plan.
+pub(super) fn of(plan: &Plan) -> Needs {
+    let copies = u64::from(plan.copies);
+    let mut descriptors = 0;
+    let mut state_bytes = 0;
+    for channel in &plan.channels {
+        let Some(kind) = find(&channel.kind) else {
+            continue;
+        };
+        descriptors += u64::from(kind.descriptors) * u64::from(channel.count);
+        state_bytes += kind.state_bytes as u64 * u64::from(channel.count);
+    }
+    // Where all tasks are processes, the leader makes the channels of one copy, forks its tasks,
+    // and closes them before the next copy. Threads need the channels of all copies at once.
+    let all_processes = plan.teams.iter().all(|team| team.form == Form::Processes);
+    let open_copies = if all_processes { 1 } else { copies };
+    let mut memory_bytes = state_bytes * copies;
+    let mut threads = 0;
+    for team in &plan.teams {
+        let tasks = u64::from(team.size) * copies;
+        let own_bytes = match team.form {
+            Form::Threads => THREAD_BYTES,
+            Form::Processes => PROCESS_BYTES,
+        };
+        memory_bytes += tasks * (own_bytes + u64::from(team.buffer_bytes));
+        if team.form == Form::Threads {
+            threads += tasks;
+        }
+    }
+    Needs {
+        tasks: plan.n_tasks(),
+        open_files: OPEN_FILES_RESERVE + descriptors * open_copies,
+        memory_bytes,
+        mappings: MAPPINGS_RESERVE + MAPPINGS_PER_THREAD * threads,
+        limits: Vec::new(),
+    }
+}
+
+/// Fills in the limits that leave room; refuses for each that does not.
+pub(super) fn check(plan: &mut Plan, host: &Host, refusals: &mut Vec<Refusal>) {
+    let mut checking = Checking {
+        limits: &host.limits,
+        checked: Vec::new(),
+        refusals,
+    };
+    let needs = &plan.needs;
+    let raised = checking.open_files(needs.open_files);
+    checking.tasks(needs.tasks + TASKS_RESERVE);
+    checking.memory(needs.memory_bytes);
+    checking.mappings(needs.mappings);
+    plan.needs.limits = checking.checked;
+    plan.notes.extend(raised);
+}
+
+struct Checking<'a> {
+    limits: &'a Limits,
+    checked: Vec<CheckedLimit>,
+    refusals: &'a mut Vec<Refusal>,
+}
+
+/// One limit and how to raise it.
+struct Bound<'a> {
+    /// What is limited: "tasks".
+    of: &'a str,
+    name: &'a str,
+    max: u64,
+    help: String,
+}
+
+impl Checking<'_> {
+    fn holds(&mut self, need: u64, bound: Bound) {
+        let Bound {
+            of,
+            name,
+            max,
+            help,
+        } = bound;
+        if need <= max {
+            self.checked.push(CheckedLimit {
+                need: of.to_owned(),
+                max,
+                name: name.to_owned(),
+            });
+            return;
+        }
+        let shown = |n: u64| match of {
+            "memory" => unit::bytes(n as f64),
+            _ => n.to_string(),
+        };
+        let message = format!(
+            "{name} leaves {} {of}, and this plan needs {}",
+            shown(max),
+            shown(need)
+        );
+        self.refusals.push(Refusal::new(message).with_help(help));
+    }
+
+    /// The note that the soft limit will be raised, if it will.
+    fn open_files(&mut self, need: u64) -> Option<String> {
+        let limit = self.limits.open_files?;
+        self.holds(
+            need,
+            Bound {
+                of: "open files",
+                name: "RLIMIT_NOFILE",
+                max: limit.hard,
+                help: format!("raise it as root with `ulimit -n {need}`, or by LimitNOFILE={need}"),
+            },
+        );
+        let raised = limit.soft < need && need <= limit.hard;
+        raised.then(|| {
+            let soft = limit.soft;
+            format!("the limit of open files (RLIMIT_NOFILE) is raised from {soft} to {need}")
+        })
+    }
+
+    fn tasks(&mut self, need: u64) {
+        if let Some(limit) = self.limits.user_tasks {
+            self.holds(
+                need,
+                Bound {
+                    of: "tasks",
+                    name: "RLIMIT_NPROC",
+                    max: limit.soft,
+                    help: format!("raise it with `ulimit -u {need}`"),
+                },
+            );
+        }
+        if let Some(CgroupLimit { file, max, used }) = &self.limits.cgroup_tasks {
+            let help = format!("raise it as root: `echo {} > {file}`", used + need);
+            self.holds(
+                need,
+                Bound {
+                    of: "tasks",
+                    name: file,
+                    max: max.saturating_sub(*used),
+                    help,
+                },
+            );
+        }
+        if let Some(limit) = &self.limits.system_tasks {
+            self.holds(
+                need,
+                Bound {
+                    of: "tasks",
+                    name: &limit.file,
+                    max: limit.max,
+                    help: format!("raise it as root: `echo {} > {}`", 2 * need, limit.file),
+                },
+            );
+        }
+    }
+
+    fn memory(&mut self, need: u64) {
+        if let Some(available) = self.limits.memory_available_bytes {
+            self.holds(
+                need,
+                Bound {
+                    of: "memory",
+                    name: "MemAvailable in /proc/meminfo",
+                    max: available,
+                    help: "ask for fewer tasks or smaller messages".to_owned(),
+                },
+            );
+        }
+        if let Some(CgroupLimit { file, max, used }) = &self.limits.cgroup_memory {
+            let help = format!("raise it as root: `echo {} > {file}`", used + need);
+            self.holds(
+                need,
+                Bound {
+                    of: "memory",
+                    name: file,
+                    max: max.saturating_sub(*used),
+                    help,
+                },
+            );
+        }
+    }
+
+    fn mappings(&mut self, need: u64) {
+        if let Some(max) = self.limits.max_map_count {
+            self.holds(
+                need,
+                Bound {
+                    of: "mappings",
+                    name: "vm.max_map_count",
+                    max,
+                    help: format!("raise it as root: `sysctl -w vm.max_map_count={need}`"),
+                },
+            );
+        }
+    }
+}

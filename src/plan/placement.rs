@@ -1,0 +1,348 @@
+//! Which CPUs each member may run on: `on`, `spread` and `pin`, within the allowed ones.
+//!
+//! The words are resolved first (`words`), the machine is asked second (`assign`), since the two
+//! fail differently. Must not know: how a mask is set.
+
+use super::number::{self, LARGEST, Wanted};
+use super::resolve::one_of;
+use super::scope::Scope;
+use super::{Amount, Refusal};
+use crate::base::{CpuId, CpuList, Place};
+use crate::host::Host;
+use crate::profile::{Expr, Fault, Team, Word};
+use std::collections::{BTreeMap, HashMap};
+
+/// Placement with its words known.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct PlaceWords {
+    pub on: Option<On>,
+    pub spread: Option<Level>,
+    pub pin: Pin,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum On {
+    Level(Level, Amount),
+    Cpus(CpuList),
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) enum Pin {
+    #[default]
+    Free,
+    OneCpu,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    Node,
+    Llc,
+    Core,
+    Cpu,
+}
+
+const LEVELS: [(&str, Level); 4] = [
+    ("node", Level::Node),
+    ("llc", Level::Llc),
+    ("core", Level::Core),
+    ("cpu", Level::Cpu),
+];
+
+impl Level {
+    fn name(self) -> &'static str {
+        LEVELS
+            .iter()
+            .find(|(_, level)| *level == self)
+            .map_or("", |(name, _)| name)
+    }
+
+    /// What a CPU belongs to at this level.
+    fn of(self, cpu: CpuId, place: Place) -> u32 {
+        match self {
+            Level::Node => place.node.0,
+            Level::Llc => place.llc,
+            Level::Core => place.core,
+            Level::Cpu => cpu.0,
+        }
+    }
+
+    /// The allowed CPUs of each node, LLC, core or CPU that has some, in order.
+    fn groups(self, cpus: &CpuList, host: &Host) -> BTreeMap<u32, CpuList> {
+        let mut groups: BTreeMap<u32, Vec<CpuId>> = BTreeMap::new();
+        for cpu in cpus.iter() {
+            if let Some(found) = host.topology.cpu(cpu) {
+                groups
+                    .entry(self.of(cpu, found.place))
+                    .or_default()
+                    .push(cpu);
+            }
+        }
+        let groups = groups.into_iter();
+        groups
+            .map(|(key, cpus)| (key, cpus.into_iter().collect()))
+            .collect()
+    }
+}
+
+/// The words of a team of this size, each member's number computed once to see that it has one.
+pub(super) fn words(team: &Team, size: u32, scope: &Scope, faults: &mut Vec<Fault>) -> PlaceWords {
+    let placement = &team.placement;
+    let spread = placement.spread.as_ref();
+    let on = placement
+        .on
+        .as_ref()
+        .and_then(|word| on(word, scope, faults));
+    if let (Some(On::Level(level, number)), Some(word)) = (&on, &placement.on) {
+        let numbers = (0..size).map(|me| number::checked(number, me, &wanted(*level)));
+        if let Some(Err(message)) = numbers.into_iter().find(Result::is_err) {
+            faults.push(Fault::new(word.span.clone(), message));
+        }
+    }
+    PlaceWords {
+        on,
+        spread: spread.and_then(|word| one_of("spread", &LEVELS, word, scope, faults)),
+        pin: if placement.pin {
+            Pin::OneCpu
+        } else {
+            Pin::Free
+        },
+    }
+}
+
+fn on(word: &Word, scope: &Scope, faults: &mut Vec<Fault>) -> Option<On> {
+    let text = scope.word(&word.text);
+    if scope.is_broken(text) {
+        return None;
+    }
+    let (level, number) = text.split_once(':').unwrap_or((text, ""));
+    let level = level.trim();
+    if level == "cpus"
+        && let Ok(cpus) = number.parse::<CpuList>()
+        && !cpus.is_empty()
+    {
+        return Some(On::Cpus(cpus));
+    }
+    let level = match level {
+        "cpus" => Some(Level::Cpu),
+        "cpu" => None,
+        _ => LEVELS
+            .iter()
+            .find(|(name, _)| *name == level)
+            .map(|(_, level)| *level),
+    };
+    let Some(level) = level.filter(|_| !number.trim().is_empty()) else {
+        let fault = Fault::new(word.span.clone(), format!("`{text}` is no place to run on"));
+        faults.push(fault.with_help("write `node:0`, `llc:1`, `core:2` or `cpus:0-3`"));
+        return None;
+    };
+    let expr = match Expr::parse(number, 0) {
+        Ok(expr) => Expr {
+            span: word.span.clone(),
+            ..expr
+        },
+        Err(fault) => {
+            let message = format!("`on`: {}", fault.message);
+            faults.push(Fault {
+                message,
+                span: word.span.clone(),
+                help: fault.help,
+            });
+            return None;
+        }
+    };
+    let amount = number::amount(&expr, &wanted(level), scope, faults)?;
+    Some(On::Level(level, amount))
+}
+
+fn wanted(level: Level) -> Wanted {
+    Wanted {
+        max: LARGEST,
+        ..Wanted::count(format!("`on`'s {}", level.name()), 0, 0)
+    }
+}
+
+/// The members of a team: `size` in each of `copies`.
+pub(super) struct Members<'a> {
+    pub team: &'a str,
+    pub size: u32,
+    pub copies: u32,
+}
+
+/// CPUs that members take in turn.
+#[derive(Default)]
+struct Set {
+    groups: Vec<CpuList>,
+    /// By group: how many members have it.
+    taken: Vec<usize>,
+    /// How many members came here.
+    turn: usize,
+}
+
+/// The CPUs by member, as one period of the pattern; empty if every member may run anywhere.
+pub(super) fn assign(
+    words: &PlaceWords,
+    members: &Members,
+    host: &Host,
+) -> Result<Vec<CpuList>, Vec<Refusal>> {
+    let PlaceWords { on, spread, pin } = words;
+    if *words == PlaceWords::default() {
+        return Ok(Vec::new());
+    }
+    // The set of each member of one copy, and each different set once.
+    let mut sets: Vec<Set> = Vec::new();
+    let mut known: HashMap<u64, usize> = HashMap::new();
+    let mut of_member: Vec<usize> = Vec::with_capacity(members.size as usize);
+    for me in 0..members.size {
+        let number = match on {
+            Some(On::Level(_, number)) => number.of(me),
+            _ => 0,
+        };
+        let set = match known.get(&number) {
+            Some(&set) => set,
+            None => {
+                let cpus = asked(on.as_ref(), number, members.team, host)?;
+                let groups = match spread {
+                    Some(level) => level.groups(&cpus, host).into_values().collect(),
+                    None => vec![cpus],
+                };
+                let taken = vec![0; groups.len()];
+                sets.push(Set {
+                    groups,
+                    taken,
+                    turn: 0,
+                });
+                known.insert(number, sets.len() - 1);
+                sets.len() - 1
+            }
+        };
+        of_member.push(set);
+    }
+    let mut pattern: Vec<(usize, usize, usize)> = Vec::new();
+    for _ in 0..members.copies {
+        for &at in &of_member {
+            let set = &mut sets[at];
+            let group = set.turn % set.groups.len();
+            set.turn += 1;
+            let cpu = match pin {
+                Pin::Free => 0,
+                Pin::OneCpu => set.taken[group] % set.groups[group].len(),
+            };
+            set.taken[group] += 1;
+            pattern.push((at, group, cpu));
+        }
+    }
+    pattern.truncate(period(&pattern));
+    let cpus = pattern.into_iter().map(|(set, group, cpu)| {
+        let group = &sets[set].groups[group];
+        match pin {
+            Pin::Free => group.clone(),
+            Pin::OneCpu => group.get(cpu).into_iter().collect(),
+        }
+    });
+    Ok(cpus.collect())
+}
+
+/// The length of the shortest beginning of which the whole is a repetition (the last round may
+/// break off): by the prefix function of Knuth, Morris and Pratt.
+fn period<T: PartialEq>(pattern: &[T]) -> usize {
+    let mut prefix = vec![0; pattern.len()];
+    for at in 1..pattern.len() {
+        let mut length: usize = prefix[at - 1];
+        while length > 0 && pattern[at] != pattern[length] {
+            length = prefix[length - 1];
+        }
+        if pattern[at] == pattern[length] {
+            length += 1;
+        }
+        prefix[at] = length;
+    }
+    pattern.len() - prefix.last().copied().unwrap_or(0)
+}
+
+/// The allowed CPUs of what `on` names; not empty.
+fn asked(on: Option<&On>, number: u64, team: &str, host: &Host) -> Result<CpuList, Vec<Refusal>> {
+    match on {
+        None => Ok(host.allowed.clone()),
+        Some(On::Cpus(cpus)) => listed(cpus, team, host),
+        Some(On::Level(Level::Cpu, _)) => {
+            let cpu = u32::try_from(number).unwrap_or(u32::MAX);
+            listed(&[CpuId(cpu)].into_iter().collect(), team, host)
+        }
+        Some(On::Level(level, _)) => {
+            let groups = level.groups(&host.allowed, host);
+            let found = match level {
+                // Nodes have the kernel's numbers; of LLCs and cores, those with allowed CPUs
+                // are counted through.
+                Level::Node => u32::try_from(number)
+                    .ok()
+                    .and_then(|node| groups.get(&node)),
+                _ => usize::try_from(number)
+                    .ok()
+                    .and_then(|at| groups.values().nth(at)),
+            };
+            found
+                .cloned()
+                .ok_or_else(|| vec![missing(*level, number, team, &groups)])
+        }
+    }
+}
+
+fn missing(level: Level, number: u64, team: &str, groups: &BTreeMap<u32, CpuList>) -> Refusal {
+    let (name, n) = (level.name(), groups.len());
+    let plural = if n == 1 { "" } else { "s" };
+    let numbers: String = match level {
+        Level::Node => {
+            let ids: Vec<String> = groups.keys().map(u32::to_string).collect();
+            ids.join(", ")
+        }
+        _ => match n {
+            0 | 1 => "0".to_owned(),
+            _ => format!("0 to {}", n - 1),
+        },
+    };
+    let message = format!(
+        "team `{team}` is to run on {name} {number}, and {n} {name}{plural} can be used here ({numbers})"
+    );
+    Refusal::new(message).with_help("ask for another, or start with a wider CPU mask")
+}
+
+/// The CPUs themselves, if all may be used.
+fn listed(cpus: &CpuList, team: &str, host: &Host) -> Result<CpuList, Vec<Refusal>> {
+    let allowed = &host.allowed;
+    let online = host.topology.online();
+    let refusal = |cpus: CpuList, is: &str, help: &str| {
+        if cpus.is_empty() {
+            return None;
+        }
+        let (s, are) = if cpus.len() == 1 {
+            ("", "is")
+        } else {
+            ("s", "are")
+        };
+        let message = format!(
+            "team `{team}` is to run on cpu{s} {cpus}, which {are} {is}; allowed: {allowed}"
+        );
+        Some(Refusal::new(message).with_help(help))
+    };
+    let forbidden = cpus.and(&online).without(allowed);
+    let absent = cpus.without(&online);
+    let refusals: Vec<Refusal> = [
+        refusal(
+            forbidden,
+            "not allowed here",
+            "start with a wider CPU mask (`taskset -c`)",
+        ),
+        refusal(
+            absent,
+            &format!("offline or not there (online: {online})"),
+            "ask for others",
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    match refusals.is_empty() {
+        true => Ok(cpus.clone()),
+        false => Err(refusals),
+    }
+}

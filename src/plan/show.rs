@@ -1,0 +1,326 @@
+//! A plan as text: what will run here, in the words of the profile with every number resolved.
+//!
+//! At most 100 columns wide. Must not know: the profile or the host; a plan that was sent
+//! somewhere prints the same there.
+
+use super::check::{shape, shape_name};
+use super::traffic::{self, Traffic};
+use super::{Amount, ChannelPlan, Op, Pick, Plan, Scheduling, TeamPlan};
+use crate::base::{CpuList, Unit, unit};
+use crate::step::work;
+use std::collections::HashSet;
+
+const WIDTH: usize = 100;
+/// Of a longer pattern of CPUs only so many are printed.
+const CPUS_SHOWN: usize = 16;
+
+/// The whole plan, ending with a newline.
+pub fn show(plan: &Plan) -> String {
+    let mut lines = Lines::default();
+    head(plan, &mut lines);
+    let (traffic, _) = traffic::of(&plan.teams, &plan.channels);
+    if !plan.channels.is_empty() {
+        lines.blank();
+        lines.line(0, "channels, in each copy");
+    }
+    for (channel, traffic) in plan.channels.iter().zip(&traffic) {
+        lines.line(1, &self::channel(channel, traffic));
+    }
+    for it in &plan.teams {
+        lines.blank();
+        team(it, plan, &mut lines);
+    }
+    lines.blank();
+    needs(plan, &mut lines);
+    if !plan.notes.is_empty() {
+        lines.blank();
+        lines.line(0, "notes");
+    }
+    for note in &plan.notes {
+        lines.line(1, note);
+    }
+    lines.text
+}
+
+/// Text that is broken at spaces where it grows too wide.
+#[derive(Default)]
+struct Lines {
+    text: String,
+}
+
+impl Lines {
+    fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    /// A line at this depth; what does not fit goes on in the next, four columns further in.
+    fn line(&mut self, depth: usize, text: &str) {
+        let mut line = "  ".repeat(depth);
+        let mut is_empty = true;
+        for word in text.split(' ') {
+            let width = line.chars().count() + 1 + word.chars().count();
+            if !is_empty && width > WIDTH {
+                self.push(&line);
+                line = "  ".repeat(depth + 2);
+                is_empty = true;
+            }
+            if !is_empty {
+                line.push(' ');
+            }
+            line.push_str(word);
+            is_empty = false;
+        }
+        self.push(&line);
+    }
+
+    fn push(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+}
+
+fn head(plan: &Plan, lines: &mut Lines) {
+    lines.line(0, &format!("{}: {}", plan.profile, plan.about));
+    lines.blank();
+    let params: Vec<String> = plan
+        .params
+        .iter()
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    if !params.is_empty() {
+        lines.line(1, &format!("params   {}", params.join(", ")));
+    }
+    if !plan.watch.is_empty() {
+        lines.line(1, &format!("watch    {}", plan.watch.join(", ")));
+    }
+    let tasks = plan.n_tasks();
+    let copies = u64::from(plan.copies);
+    let tasks = match copies {
+        1 => tasks.to_string(),
+        _ => format!("{tasks}: {copies} copies of {}", tasks / copies.max(1)),
+    };
+    lines.line(1, &format!("tasks    {tasks}"));
+    lines.line(1, &format!("machine  {}", machine(plan)));
+    let time = |ns: u64| unit::exact(ns as f64, Unit::Time);
+    let length = match (plan.duration_ns, plan.warmup_ns) {
+        (None, _) => "until the foreground teams have done their steps".to_owned(),
+        (Some(ns), 0) => format!("{}, without a warm-up", time(ns)),
+        (Some(ns), warmup) => format!("{}, after a warm-up of {}", time(ns), time(warmup)),
+    };
+    lines.line(1, &format!("length   {length}"));
+    lines.line(1, &format!("seed     {}", plan.seed));
+    lines.line(1, &format!("hash     {}", plan.hash));
+}
+
+fn machine(plan: &Plan) -> String {
+    let allowed: Vec<_> = plan.cpus.iter().filter(|cpu| cpu.allowed).collect();
+    let list: CpuList = allowed.iter().map(|cpu| cpu.id).collect();
+    let cores: HashSet<_> = allowed.iter().map(|cpu| cpu.place.core).collect();
+    let llcs: HashSet<_> = allowed.iter().map(|cpu| cpu.place.llc).collect();
+    let nodes: HashSet<_> = allowed.iter().map(|cpu| cpu.place.node).collect();
+    format!(
+        "{} of {} ({list}), {}, {}, {}",
+        allowed.len(),
+        counted(plan.cpus.len(), "CPU"),
+        counted(cores.len(), "core"),
+        counted(llcs.len(), "LLC"),
+        counted(nodes.len(), "node"),
+    )
+}
+
+fn counted(n: usize, what: &str) -> String {
+    match n {
+        1 => format!("1 {what}"),
+        _ => format!("{n} {what}s"),
+    }
+}
+
+fn channel(channel: &ChannelPlan, traffic: &Traffic) -> String {
+    let ChannelPlan {
+        name, kind, count, ..
+    } = channel;
+    let (wakers, wakees) = (traffic.sent.tasks_max(), traffic.received.tasks_max());
+    let shape = match wakers + wakees {
+        0 => "not used".to_owned(),
+        _ => format!(
+            "{} ({}, {} each)",
+            shape_name(shape(wakers, wakees)),
+            counted(wakers as usize, "waker"),
+            counted(wakees as usize, "wakee"),
+        ),
+    };
+    let across = if channel.across_processes {
+        ", between processes"
+    } else {
+        ""
+    };
+    format!(
+        "{name}: {count} x {kind}, {}, {shape}{across}",
+        bytes(channel.bytes)
+    )
+}
+
+fn bytes(bytes: u32) -> String {
+    unit::bytes(bytes.into())
+}
+
+fn team(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
+    let form = team.form.name();
+    let background = if team.background {
+        ", in the background"
+    } else {
+        ""
+    };
+    let size = match team.size {
+        1 => format!("1 {}", form.trim_end_matches("es").trim_end_matches('s')),
+        n => format!("{n} {form}"),
+    };
+    let each = if plan.copies == 1 {
+        ""
+    } else {
+        " in each copy"
+    };
+    lines.line(0, &format!("team {}: {size}{each}{background}", team.name));
+    lines.line(1, &placement(&team.cpus));
+    if let Some(scheduling) = scheduling(&team.scheduling) {
+        lines.line(1, &scheduling);
+    }
+    program(team, plan, lines);
+}
+
+fn placement(cpus: &[CpuList]) -> String {
+    match cpus {
+        [] => "on any allowed CPU".to_owned(),
+        [all] => format!("on CPU {all}"),
+        _ => {
+            let shown = cpus.iter().take(CPUS_SHOWN).map(CpuList::to_string);
+            let mut shown: Vec<String> = shown.collect();
+            if cpus.len() > CPUS_SHOWN {
+                shown.push(format!("... ({} in all)", cpus.len()));
+            }
+            format!("members in turn on CPU {}", shown.join(" | "))
+        }
+    }
+}
+
+fn scheduling(scheduling: &Scheduling) -> Option<String> {
+    let time = |ns: u64| unit::exact(ns as f64, Unit::Time);
+    let Scheduling {
+        policy,
+        nice,
+        priority,
+        slice_ns,
+        uclamp_min,
+        uclamp_max,
+        deadline,
+    } = scheduling;
+    let parts = [
+        policy.map(|policy| format!("policy {}", policy.name())),
+        nice.map(|nice| format!("nice {nice}")),
+        priority.map(|priority| format!("priority {priority}")),
+        slice_ns.map(|ns| format!("slice {}", time(ns))),
+        uclamp_min.map(|min| format!("uclamp_min {min}")),
+        uclamp_max.map(|max| format!("uclamp_max {max}")),
+        deadline.map(|times| {
+            format!(
+                "runtime {}, deadline {}, period {}",
+                time(times.runtime_ns),
+                time(times.deadline_ns),
+                time(times.period_ns)
+            )
+        }),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn program(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
+    let mut depth = 1;
+    if team.ops.is_empty() {
+        lines.line(depth, "(nothing)");
+    }
+    for op in &team.ops {
+        match op {
+            Op::Again { .. } | Op::EndMeasure { .. } => depth -= 1,
+            _ => lines.line(depth, &step(op, team, plan)),
+        }
+        if matches!(
+            op,
+            Op::Loop { .. } | Op::Forever { .. } | Op::Measure { .. }
+        ) {
+            depth += 1;
+        }
+    }
+}
+
+/// One operation in the words of the profile.
+fn step(op: &Op, team: &TeamPlan, plan: &Plan) -> String {
+    match op {
+        Op::Send {
+            channel,
+            pick,
+            bytes,
+        } => format!(
+            "send {}",
+            message(&plan.channels[*channel as usize], pick, *bytes)
+        ),
+        Op::Receive {
+            channel,
+            pick,
+            bytes,
+        } => format!(
+            "receive {}",
+            message(&plan.channels[*channel as usize], pick, *bytes)
+        ),
+        Op::Loop { count, .. } => format!("repeat {}", amount(count, Unit::Count)),
+        Op::Forever { .. } => "forever".to_owned(),
+        Op::Measure { measure } => format!("measure {}", team.measures[*measure as usize]),
+        Op::Work { kind, amount } => {
+            let unit = work::find(kind).map_or(Unit::Count, |kind| kind.unit);
+            format!("{kind} {}", self::amount(amount, unit))
+        }
+        Op::Again { .. } | Op::EndMeasure { .. } => String::new(),
+    }
+}
+
+fn message(channel: &ChannelPlan, pick: &Pick, bytes: u32) -> String {
+    let which = match pick {
+        Pick::All => "[*]".to_owned(),
+        Pick::Next => "[next]".to_owned(),
+        Pick::Any => "[any]".to_owned(),
+        Pick::At(_) if channel.count == 1 => String::new(),
+        Pick::At(index) => format!("[{}]", amount(index, Unit::Count)),
+    };
+    format!("{}{which}, {}", channel.name, self::bytes(bytes))
+}
+
+/// The step's number, as far as it is the same for all members.
+fn amount(amount: &Amount, unit: Unit) -> String {
+    match amount {
+        Amount::Fixed(number) => unit::exact(*number as f64, unit),
+        Amount::PerMember(node) => node.to_string(),
+    }
+}
+
+fn needs(plan: &Plan, lines: &mut Lines) {
+    lines.line(0, "needs");
+    let needs = &plan.needs;
+    let count = |n: u64| n.to_string();
+    let size = |n: u64| unit::bytes(n as f64);
+    let rows: [(&str, u64, &dyn Fn(u64) -> String); 4] = [
+        ("tasks", needs.tasks, &count),
+        ("open files", needs.open_files, &count),
+        ("memory", needs.memory_bytes, &size),
+        ("mappings", needs.mappings, &count),
+    ];
+    for (name, need, shown) in rows {
+        let limits = needs.limits.iter().filter(|limit| limit.need == name);
+        let limits = limits.map(|limit| format!("{} ({})", shown(limit.max), limit.name));
+        let limits: Vec<String> = limits.collect();
+        let of = match limits.is_empty() {
+            true => "no limit known".to_owned(),
+            false => format!("of {}", limits.join(", ")),
+        };
+        lines.line(1, &format!("{name:<11}{}, {of}", shown(need)));
+    }
+}

@@ -1,0 +1,211 @@
+//! From the shared memory of a run that has ended to a [`Recording`].
+//!
+//! Must not know: how the run was made; it is told what the memory cannot say.
+
+use super::layout::Layout;
+use super::memory::{Memory, TaskState};
+use super::recording::{
+    KernelCounts, Messages, Migrations, PerPhase, Series, SeriesKind, TaskRecord, TeamRecord,
+};
+use crate::base::bucket::BUCKETS;
+use crate::base::{Reading, State};
+use crate::sys::clock::Clock;
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What a task is, by its number.
+#[derive(Debug, Clone, Copy)]
+pub struct TaskId {
+    pub team: usize,
+    pub copy: u32,
+    pub index: u32,
+}
+
+/// Name and size of a team, which the memory does not hold.
+#[derive(Debug, Clone)]
+pub struct TeamId {
+    pub name: String,
+    pub size: u32,
+    pub background: bool,
+}
+
+/// The kernel's numbers in a task slot, in order, and where they come from.
+pub const KERNEL: [(&str, &str); 6] = [
+    ("nr_migrations", "/proc/thread-self/sched"),
+    ("voluntary_switches", "getrusage"),
+    ("involuntary_switches", "getrusage"),
+    ("run_ns", "/proc/thread-self/schedstat"),
+    ("run_delay_ns", "/proc/thread-self/schedstat"),
+    ("timeslices", "/proc/thread-self/schedstat"),
+];
+
+/// A [`State`] as a word in a task slot; 0 if the task never came to it.
+pub fn state_word(state: State) -> u32 {
+    match state {
+        State::Ok => 1,
+        State::Absent => 2,
+        State::NoPermission => 3,
+        State::Disabled => 4,
+        State::NotSupported => 5,
+    }
+}
+
+/// All histograms with at least one entry.
+pub fn series(memory: &Memory, tasks: &[TaskId]) -> Vec<Series> {
+    let layout = &memory.layout;
+    let mut extremes: HashMap<(usize, usize), (u64, u64, u128)> = HashMap::new();
+    for (number, task) in tasks.iter().enumerate() {
+        let n_series = layout.teams[task.team].kinds.len();
+        for (series, [least, most, sum]) in memory.extremes(number, n_series).iter().enumerate() {
+            let (least, most) = (least.load(Relaxed), most.load(Relaxed));
+            let all = extremes
+                .entry((task.team, series))
+                .or_insert((u64::MAX, 0, 0));
+            // Zero is where nothing was recorded: no duration is 2^64 - 1 ns long.
+            if least != 0 {
+                *all = (all.0.min(u64::MAX - least), all.1.max(most), all.2);
+                all.2 += u128::from(sum.load(Relaxed));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for (team, team_layout) in layout.teams.iter().enumerate() {
+        for (number, kind) in team_layout.kinds.iter().enumerate() {
+            let counts = counts(memory, team_layout.first_series + number);
+            if counts.iter().any(|&n| n > 0) {
+                let (min, max, sum) = extremes.get(&(team, number)).copied().unwrap_or_default();
+                found.push(Series {
+                    team,
+                    kind: SeriesKind::clone(kind),
+                    counts,
+                    min,
+                    max,
+                    sum,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// The buckets of a series, summed over the shards.
+fn counts(memory: &Memory, series: usize) -> Vec<u64> {
+    let mut sum = vec![0; BUCKETS];
+    for shard in 0..memory.layout.shard_cpus.len() {
+        let counts = &memory.histograms(shard)[series * BUCKETS..][..BUCKETS];
+        for (sum, count) in sum.iter_mut().zip(counts) {
+            *sum += count.load(Relaxed);
+        }
+    }
+    sum
+}
+
+/// What each team did together.
+pub fn teams(memory: &Memory, teams: &[TeamId], clock: Clock) -> Vec<TeamRecord> {
+    let shards = || 0..memory.layout.shard_cpus.len();
+    let one = |(team, id): (usize, &TeamId)| {
+        let mut migrations = Migrations::default();
+        let mut unstamped = 0;
+        for shard in shards() {
+            let shard = memory.team_shard(shard, team);
+            add_all(&mut migrations.across_sleep, &shard.across_sleep);
+            add_all(&mut migrations.while_running, &shard.while_running);
+            migrations.returned_10ms += shard.returned_10ms.load(Relaxed);
+            migrations.returned_100ms += shard.returned_100ms.load(Relaxed);
+            migrations.pulled_llc += shard.pulled_llc.load(Relaxed);
+            migrations.pulled_node += shard.pulled_node.load(Relaxed);
+            unstamped += shard.unstamped.load(Relaxed);
+        }
+        let time = |shard| clock.ns(memory.team_shard(shard, team).residency.load(Relaxed));
+        let residency = shards().map(|shard| (memory.layout.shard_cpus[shard], time(shard)));
+        TeamRecord {
+            name: id.name.clone(),
+            size: id.size,
+            background: id.background,
+            migrations,
+            residency: residency.filter(|&(_, ns)| ns > 0).collect(),
+            found_ready_unstamped: unstamped,
+        }
+    };
+    teams.iter().enumerate().map(one).collect()
+}
+
+fn add_all(sums: &mut [u64; 5], counters: &[AtomicU64; 5]) {
+    for (sum, counter) in sums.iter_mut().zip(counters) {
+        *sum += counter.load(Relaxed);
+    }
+}
+
+/// Each task over its life.
+pub fn tasks(memory: &Memory, tasks: &[TaskId]) -> Vec<TaskRecord> {
+    let one = |(number, id): (usize, &TaskId)| {
+        let slot = memory.slot(number);
+        TaskRecord {
+            team: id.team,
+            copy: id.copy,
+            index: id.index,
+            checked_out: slot.state.load(Relaxed) == TaskState::CheckedOut as u32,
+            messages: Messages {
+                sent: per_phase(&slot.sent),
+                received: per_phase(&slot.received),
+            },
+            kernel: kernel_counts(memory, number),
+        }
+    };
+    tasks.iter().enumerate().map(one).collect()
+}
+
+fn per_phase(counters: &[AtomicU64; 3]) -> PerPhase {
+    let [warmup, window, after] = counters.each_ref().map(|counter| counter.load(Relaxed));
+    PerPhase {
+        warmup,
+        window,
+        after,
+    }
+}
+
+fn kernel_counts(memory: &Memory, task: usize) -> KernelCounts {
+    let slot = memory.slot(task);
+    let [
+        nr_migrations,
+        voluntary_switches,
+        involuntary_switches,
+        run_ns,
+        run_delay_ns,
+        timeslices,
+    ] = std::array::from_fn(|i| {
+        let from = KERNEL[i].1;
+        let absent = |state: State| Reading::absent(state, format!("{from}: {state}"));
+        match slot.kernel_state[i].load(Relaxed) {
+            1 => Reading::Value(slot.kernel[i].load(Relaxed)),
+            3 => absent(State::NoPermission),
+            4 => absent(State::Disabled),
+            5 => absent(State::NotSupported),
+            2 => absent(State::Absent),
+            _ => Reading::absent(State::Absent, "the task ended before it could read it"),
+        }
+    });
+    KernelCounts {
+        nr_migrations,
+        voluntary_switches,
+        involuntary_switches,
+        run_ns,
+        run_delay_ns,
+        timeslices,
+    }
+}
+
+/// Sums over all teams and CPUs: negative clock differences, looks on CPUs that are not allowed.
+pub fn oddities(memory: &Memory) -> (u64, u64) {
+    let layout: &Layout = &memory.layout;
+    let mut sums = (0, 0);
+    for shard in 0..layout.shard_cpus.len() {
+        for team in 0..layout.teams.len() {
+            let shard = memory.team_shard(shard, team);
+            sums.0 += shard.negative.load(Relaxed);
+            sums.1 += shard.strangers.load(Relaxed);
+        }
+    }
+    sums
+}

@@ -1,0 +1,185 @@
+//! The shared memory of a run by name: control block, task slots, shards.
+//!
+//! Must not know: how a worker uses them (`recorder.rs`), who maps it.
+
+use super::layout::Layout;
+use super::stamp::Ring;
+use crate::base::NodeId;
+use crate::plain;
+use crate::sys::{Errno, Shared};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+
+/// Where a run stands. The word is read by every worker in every step and written four times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Phase {
+    Warmup = 0,
+    Window = 1,
+    /// The window is over: workers stop.
+    After = 2,
+}
+
+impl Phase {
+    #[inline(always)]
+    pub fn of(word: u32) -> Phase {
+        match word {
+            0 => Phase::Warmup,
+            1 => Phase::Window,
+            _ => Phase::After,
+        }
+    }
+}
+
+plain! {
+    /// Shared by coordinator, leader and workers.
+    pub struct Control {
+        /// A [`Phase`]; alone on its cache line.
+        pub phase: AtomicU32,
+        /// Ticks of the window, 0 while unknown.
+        pub window: Window,
+        /// Foreground tasks that have not done their steps.
+        pub n_foreground: AtomicU32,
+        /// Index of the first task that failed, plus one.
+        pub failed: AtomicU32,
+        /// What the leader could not do, see `run::leader`.
+        pub leader_call: AtomicU32,
+        pub leader_errno: AtomicI32,
+        /// CLOCK_MONOTONIC when the leader had reaped the last task (ns).
+        pub reaped_ns: AtomicU64,
+    }
+}
+
+plain! {
+    /// Begin and end in ticks.
+    pub struct Window {
+        pub begin: AtomicU64,
+        pub end: AtomicU64,
+    }
+}
+
+/// What a task is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum TaskState {
+    /// Not created, or not yet at the gate.
+    Absent = 0,
+    Running = 1,
+    /// It has ended by itself; its slot is complete.
+    CheckedOut = 2,
+    /// It ended without checking out.
+    Killed = 3,
+}
+
+plain! {
+    /// Written by one task, but for the signal that killed it.
+    pub struct TaskSlot {
+        pub pid: AtomicU32,
+        pub tid: AtomicU32,
+        /// A [`TaskState`].
+        pub state: AtomicU32,
+        /// The signal that killed it.
+        pub signal: AtomicI32,
+        /// Step, call and error of its failure, see `run::failure`.
+        pub failed_op: AtomicU32,
+        pub failed_call: AtomicU32,
+        pub failed_errno: AtomicI32,
+        /// By [`Phase`].
+        pub sent: [AtomicU64; 3],
+        pub received: [AtomicU64; 3],
+        /// The kernel's numbers at its end, and the state of each: see `gather::KERNEL`.
+        pub kernel: [AtomicU64; 6],
+        pub kernel_state: [AtomicU32; 6],
+    }
+}
+
+/// What a task keeps of a series: u64::MAX - minimum, maximum, sum. Zero means nothing yet.
+pub type Extremes = [AtomicU64; 3];
+
+plain! {
+    /// What the tasks of a team did on one CPU.
+    pub struct TeamShard {
+        /// By distance.
+        pub across_sleep: [AtomicU64; 5],
+        pub while_running: [AtomicU64; 5],
+        pub returned_10ms: AtomicU64,
+        pub returned_100ms: AtomicU64,
+        pub pulled_llc: AtomicU64,
+        pub pulled_node: AtomicU64,
+        /// Ticks of the window for which tasks had this CPU as their last one.
+        pub residency: AtomicU64,
+        pub negative: AtomicU64,
+        pub unstamped: AtomicU64,
+        /// Looks that found a task on a CPU without a shard (counted in the first shard).
+        pub strangers: AtomicU64,
+    }
+}
+
+/// The mapping with its layout.
+#[derive(Debug)]
+pub struct Memory {
+    pub shared: Shared,
+    pub layout: Layout,
+}
+
+impl Memory {
+    /// New memory, each shard bound to the node of its CPU and all of it in place.
+    ///
+    /// # Errors
+    ///
+    /// What making the mapping gave. That a shard could not be bound is not an error: the second
+    /// value says so.
+    pub fn create(layout: Layout) -> Result<(Memory, Option<String>), Errno> {
+        let shared = Shared::create(layout.bytes)?;
+        let mut unbound = None;
+        let nodes = layout
+            .spec
+            .cpus
+            .iter()
+            .filter(|cpu| cpu.allowed)
+            .map(|cpu| cpu.place.node);
+        for (shard, NodeId(node)) in nodes.enumerate() {
+            let at = layout.shards + shard * layout.shard_stride;
+            if let Err(errno) = shared.bind(at, layout.shard_stride, node) {
+                unbound = Some(format!(
+                    "harness memory is not bound to its nodes: mbind: {errno}"
+                ));
+            }
+        }
+        shared.populate(0, layout.bytes);
+        Ok((Memory { shared, layout }, unbound))
+    }
+
+    pub fn control(&self) -> &Control {
+        self.shared.at(0)
+    }
+
+    pub fn slot(&self, task: usize) -> &TaskSlot {
+        self.shared
+            .at(self.layout.slots + task * self.layout.slot_stride)
+    }
+
+    /// By the number of a series within the task's team.
+    pub fn extremes(&self, task: usize, n_series: usize) -> &[Extremes] {
+        let slot = self.layout.slots + task * self.layout.slot_stride;
+        self.shared.slice(slot + size_of::<TaskSlot>(), n_series)
+    }
+
+    pub fn team_shard(&self, shard: usize, team: usize) -> &TeamShard {
+        let shard = self.layout.shards + shard * self.layout.shard_stride;
+        self.shared.at(shard + team * size_of::<TeamShard>())
+    }
+
+    /// All histograms of a shard, one after the other.
+    pub fn histograms(&self, shard: usize) -> &[AtomicU64] {
+        let shard = self.layout.shards + shard * self.layout.shard_stride;
+        let buckets = self.layout.n_series * crate::base::bucket::BUCKETS;
+        self.shared.slice(shard + self.layout.histograms, buckets)
+    }
+
+    /// The stamp ring of an instance, for channels whose messages have no room.
+    pub fn ring(&self, copy: usize, channel: usize, instance: usize) -> Option<Ring<'_>> {
+        let entries = self.layout.spec.channels[channel].ring_entries?;
+        let (_, ring) = self.layout.channel(copy, channel, instance);
+        Some(Ring::at(&self.shared, ring, entries))
+    }
+}

@@ -1,0 +1,342 @@
+//! What a worker does to be remembered: the hot path of measuring.
+//!
+//! Each method is a handful of instructions on memory of the worker's own CPU: no allocation, no
+//! lock, no system call. There is one locked instruction in each entry, since a task can be moved
+//! between finding its CPU and counting there. Must not know: channels, plans, what is done between
+//! two calls.
+
+use super::layout::{NO_SERIES, TeamLayout};
+use super::memory::{Control, Extremes, Memory, Phase, TaskSlot, TeamShard};
+use super::stamp::Stamp;
+use crate::base::bucket::{self, BUCKETS};
+use crate::base::{NodeId, Place, Relation};
+use crate::sys::clock::Clock;
+use crate::sys::cpu::CurrentCpu;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What all workers of a process share: the shards by CPU number, and how long things take.
+pub struct Recorders<'a> {
+    pub memory: &'a Memory,
+    pub clock: Clock,
+    pub cpu: CurrentCpu,
+    /// By CPU number, up to the largest one online.
+    cpus: Vec<CpuShard<'a>>,
+    ticks_10ms: u64,
+    ticks_100ms: u64,
+}
+
+/// One CPU as the hot path needs it.
+struct CpuShard<'a> {
+    histograms: &'a [AtomicU64],
+    /// Number of the shard; the first one for a CPU that has none.
+    shard: usize,
+    place: Place,
+    has_shard: bool,
+}
+
+impl<'a> Recorders<'a> {
+    pub fn new(memory: &'a Memory, clock: Clock, cpu: CurrentCpu) -> Recorders<'a> {
+        let spec = &memory.layout.spec;
+        let largest = spec.cpus.last().map_or(0, |cpu| cpu.id.0);
+        let unknown = Place {
+            core: u32::MAX,
+            llc: u32::MAX,
+            node: NodeId(u32::MAX),
+        };
+        let shard_of = |id: u32| {
+            let place = spec
+                .cpus
+                .iter()
+                .find(|cpu| cpu.id.0 == id)
+                .map(|cpu| cpu.place);
+            let shard = memory.layout.shard_cpus.iter().position(|cpu| cpu.0 == id);
+            CpuShard {
+                histograms: memory.histograms(shard.unwrap_or(0)),
+                shard: shard.unwrap_or(0),
+                place: place.unwrap_or(unknown),
+                has_shard: shard.is_some(),
+            }
+        };
+        Recorders {
+            memory,
+            clock,
+            cpu,
+            cpus: (0..=largest).map(shard_of).collect(),
+            ticks_10ms: clock.ticks(10_000_000),
+            ticks_100ms: clock.ticks(100_000_000),
+        }
+    }
+
+    /// A CPU that came online during the run counts as the last one we know.
+    #[inline(always)]
+    fn cpu_shard(&self, cpu: u32) -> &CpuShard<'a> {
+        &self.cpus[(cpu as usize).min(self.cpus.len() - 1)]
+    }
+
+    /// The relation of two CPUs.
+    #[inline(always)]
+    fn relation(&self, a: u32, b: u32) -> Relation {
+        if a == b {
+            return Relation::SameCpu;
+        }
+        Relation::of_places(self.cpu_shard(a).place, self.cpu_shard(b).place)
+    }
+}
+
+/// What a task did since the last look at its CPU, which decides how a change is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// Nothing that gives up the CPU.
+    Running,
+    /// A call that sleeps, or may have.
+    Sleeping,
+}
+
+/// The recorder of one task.
+pub struct Recorder<'a> {
+    shared: &'a Recorders<'a>,
+    control: &'a Control,
+    slot: &'a TaskSlot,
+    extremes: &'a [Extremes],
+    team: usize,
+    layout: &'a TeamLayout,
+    /// Where it last ran, and since when as far as we know (ticks).
+    last_cpu: u32,
+    cpu_since: u64,
+    /// Where it was before its last migration; ticks of that, 0 without one.
+    left_cpu: u32,
+    migrated_at: u64,
+    /// Ticks of the last reading of the clock, if nothing but recording came after it.
+    now: Option<u64>,
+}
+
+impl<'a> Recorder<'a> {
+    /// The recorder of task number `task`, which is of team number `team`.
+    pub fn new(shared: &'a Recorders<'a>, task: usize, team: usize) -> Recorder<'a> {
+        let memory = shared.memory;
+        let layout = &memory.layout.teams[team];
+        Recorder {
+            shared,
+            control: memory.control(),
+            slot: memory.slot(task),
+            extremes: memory.extremes(task, layout.kinds.len()),
+            team,
+            layout,
+            last_cpu: 0,
+            cpu_since: 0,
+            left_cpu: u32::MAX,
+            migrated_at: 0,
+            now: None,
+        }
+    }
+
+    pub fn slot(&self) -> &'a TaskSlot {
+        self.slot
+    }
+
+    #[inline(always)]
+    pub fn phase(&self) -> Phase {
+        Phase::of(self.control.phase.load(Relaxed))
+    }
+
+    /// To be called when the gate has opened: where the task begins.
+    pub fn begin(&mut self) {
+        self.last_cpu = self.shared.cpu.get();
+        self.cpu_since = self.shared.clock.now();
+        self.note_stranger();
+    }
+
+    /// To be called after the last step, before anything else.
+    pub fn end(&mut self) {
+        let now = self.shared.clock.now();
+        self.leave_cpu(now);
+    }
+
+    /// The stamp for a message that is about to be sent.
+    #[inline(always)]
+    pub fn stamp(&mut self) -> Stamp {
+        let ticks = self.shared.clock.now();
+        let cpu = self.shared.cpu.get();
+        if cpu != self.last_cpu {
+            self.migrated(Since::Running, cpu, ticks);
+        }
+        self.now = None;
+        Stamp { ticks, cpu }
+    }
+
+    /// Counts a message that was sent.
+    #[inline(always)]
+    pub fn sent(&mut self) {
+        add(&self.slot.sent[self.phase() as usize], 1);
+    }
+
+    /// Looks where the task is now, after it did something without a message.
+    #[inline(always)]
+    pub fn look(&mut self, since: Since) {
+        let cpu = self.shared.cpu.get();
+        if cpu != self.last_cpu {
+            self.migrated(since, cpu, self.shared.clock.now());
+        }
+    }
+
+    /// Something was done that took time: the next one needs the clock.
+    #[inline(always)]
+    pub fn time_passed(&mut self) {
+        self.now = None;
+    }
+
+    /// The time of now (ticks), from the last reading if nothing was done since.
+    #[inline(always)]
+    pub fn now(&mut self) -> u64 {
+        match self.now {
+            Some(now) => now,
+            None => *self.now.insert(self.shared.clock.now()),
+        }
+    }
+
+    /// A wait that was begun at `waiting_since` (ticks, from [`Recorder::now`]) has returned with a
+    /// message; `stamp` finds its stamp.
+    #[inline(always)]
+    pub fn received(&mut self, waiting_since: u64, stamp: impl FnOnce() -> Option<Stamp>) {
+        let now = self.shared.clock.now();
+        let cpu = self.shared.cpu.get();
+        self.now = Some(now);
+        let phase = self.phase();
+        add(&self.slot.received[phase as usize], 1);
+        let moved = cpu != self.last_cpu;
+        let stamp = stamp();
+        if phase == Phase::Window {
+            match stamp {
+                Some(stamp) if stamp.ticks >= waiting_since => {
+                    let relation = self.shared.relation(stamp.cpu, cpu);
+                    let cell = relation as usize * 2 + usize::from(moved);
+                    self.record(cpu, self.layout.wakeup[cell], stamp.ticks, now);
+                    if moved {
+                        self.note_pulled(stamp.cpu, cpu);
+                    }
+                }
+                Some(stamp) => self.record(cpu, self.layout.found_ready, stamp.ticks, now),
+                None => {
+                    self.team_shard(cpu).unstamped.fetch_add(1, Relaxed);
+                }
+            }
+        }
+        if moved {
+            self.migrated(Since::Sleeping, cpu, now);
+        }
+    }
+
+    /// A measure block that began at `began` (ticks) has ended.
+    #[inline(always)]
+    pub fn measured(&mut self, measure: u16, began: u64) {
+        let now = self.now();
+        if self.phase() == Phase::Window {
+            let cpu = self.shared.cpu.get();
+            self.record(cpu, self.layout.first_measure + measure, began, now);
+        }
+    }
+
+    /// One entry of a series of this team.
+    #[inline(always)]
+    fn record(&mut self, cpu: u32, series: u16, from: u64, to: u64) {
+        // Stamps of another CPU can be ahead of our clock by what the counters differ.
+        if to < from {
+            self.team_shard(cpu).negative.fetch_add(1, Relaxed);
+        }
+        if series == NO_SERIES {
+            return;
+        }
+        let ns = self.shared.clock.ns(to.saturating_sub(from));
+        let at = (self.layout.first_series + series as usize) * BUCKETS + bucket::index(ns);
+        self.shared.cpu_shard(cpu).histograms[at].fetch_add(1, Relaxed);
+        let [least, most, sum] = &self.extremes[series as usize];
+        raise(least, u64::MAX - ns);
+        raise(most, ns);
+        add(sum, ns);
+    }
+
+    fn team_shard(&self, cpu: u32) -> &'a TeamShard {
+        self.shared
+            .memory
+            .team_shard(self.shared.cpu_shard(cpu).shard, self.team)
+    }
+
+    /// The task resumed beside its waker after it had run elsewhere.
+    #[cold]
+    fn note_pulled(&self, waker: u32, cpu: u32) {
+        let place = |cpu| self.shared.cpu_shard(cpu).place;
+        let (from, waker, to) = (place(self.last_cpu), place(waker), place(cpu));
+        let shard = self.team_shard(cpu);
+        if to.llc == waker.llc && from.llc != to.llc {
+            shard.pulled_llc.fetch_add(1, Relaxed);
+        }
+        if to.node == waker.node && from.node != to.node {
+            shard.pulled_node.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// The task is on another CPU than when we last looked.
+    #[cold]
+    #[inline(never)]
+    fn migrated(&mut self, since: Since, cpu: u32, now: u64) {
+        if self.phase() == Phase::Window {
+            let shard = self.team_shard(cpu);
+            let distance = self.shared.relation(self.last_cpu, cpu) as usize;
+            match since {
+                Since::Running => shard.while_running[distance].fetch_add(1, Relaxed),
+                Since::Sleeping => shard.across_sleep[distance].fetch_add(1, Relaxed),
+            };
+            if self.migrated_at != 0 {
+                let away = now.saturating_sub(self.migrated_at);
+                if self.left_cpu == cpu && away <= self.shared.ticks_100ms {
+                    shard.returned_100ms.fetch_add(1, Relaxed);
+                    let soon = u64::from(away <= self.shared.ticks_10ms);
+                    shard.returned_10ms.fetch_add(soon, Relaxed);
+                }
+                self.record(cpu, self.layout.between_migrations, self.migrated_at, now);
+            }
+        }
+        self.leave_cpu(now);
+        self.left_cpu = self.last_cpu;
+        self.migrated_at = now;
+        self.last_cpu = cpu;
+        self.note_stranger();
+    }
+
+    /// Adds the time spent with this CPU as the last one, as far as it was in the window.
+    fn leave_cpu(&mut self, now: u64) {
+        let window = &self.control.window;
+        let (begin, end) = (window.begin.load(Relaxed), window.end.load(Relaxed));
+        if begin != 0 {
+            let until = if end == 0 { now } else { now.min(end) };
+            let time = until.saturating_sub(self.cpu_since.max(begin));
+            self.team_shard(self.last_cpu)
+                .residency
+                .fetch_add(time, Relaxed);
+        }
+        self.cpu_since = now;
+    }
+
+    fn note_stranger(&self) {
+        if !self.shared.cpu_shard(self.last_cpu).has_shard {
+            self.team_shard(self.last_cpu)
+                .strangers
+                .fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// Adds to a counter that only this task writes.
+#[inline(always)]
+fn add(counter: &AtomicU64, n: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(n), Relaxed);
+}
+
+/// Raises a maximum that only this task writes.
+#[inline(always)]
+fn raise(most: &AtomicU64, value: u64) {
+    if value > most.load(Relaxed) {
+        most.store(value, Relaxed);
+    }
+}
