@@ -35,12 +35,7 @@ pub struct Metric {
     pub about: &'static str,
 }
 
-const fn row(
-    key: &'static str,
-    unit: &'static str,
-    better: Better,
-    about: &'static str,
-) -> Metric {
+const fn row(key: &'static str, unit: &'static str, better: Better, about: &'static str) -> Metric {
     Metric {
         key,
         unit,
@@ -219,7 +214,10 @@ mod tests {
         for (at, row) in METRICS.iter().enumerate() {
             assert!(!row.about.is_empty() && !row.unit.is_empty(), "{}", row.key);
             assert!(METRICS[..at].iter().all(|other| other.key != row.key));
-            assert_eq!(row.measure_in(&row.key_for("x")).is_some(), row.of_measure());
+            assert_eq!(
+                row.measure_in(&row.key_for("x")).is_some(),
+                row.of_measure()
+            );
         }
     }
 }

@@ -30,7 +30,7 @@ const OTHER_LOAD_PER_CPU: f64 = 0.25;
 const HARNESS_SHARE: f64 = 0.02;
 
 /// Clocksources that are a CPU's cycle counter, which user space can read by one instruction.
-const CYCLE_COUNTERS: [&str; 4] = ["tsc", "arch_sys_counter", "timebase", "riscv_clocksource"];
+const CYCLE_COUNTERS: [&str; 2] = ["tsc", "arch_sys_counter"];
 
 pub(super) fn is_cycle_counter(clocksource: &str) -> bool {
     CYCLE_COUNTERS.contains(&clocksource.trim())
@@ -111,7 +111,9 @@ fn virtual_machine(case: &Case<'_>) -> Option<String> {
 }
 
 fn governor(case: &Case<'_>) -> Option<String> {
-    let what = case.fact(GOVERNOR).filter(|value| value.trim() != "performance")?;
+    let what = case
+        .fact(GOVERNOR)
+        .filter(|value| value.trim() != "performance")?;
     Some(format!(
         "cpufreq governor is {what}, not performance: latencies hold frequency changes"
     ))
@@ -129,7 +131,8 @@ fn scx(case: &Case<'_>) -> Option<String> {
 fn cpu_quota(case: &Case<'_>) -> Option<String> {
     let quota = case.fact(CPU_QUOTA).filter(|value| !is_none(value))?;
     Some(format!(
-        "the cgroup has a quota of {quota}: when it is used up, all tasks stop until the next period"
+        "the cgroup has a quota of {quota}: once it is used up, all tasks stop for the rest of the \
+         period"
     ))
 }
 
@@ -161,7 +164,9 @@ fn one_cpu(case: &Case<'_>) -> Option<String> {
 }
 
 fn clock(case: &Case<'_>) -> Option<String> {
-    let source = case.fact(CLOCKSOURCE).filter(|source| !is_cycle_counter(source))?;
+    let source = case
+        .fact(CLOCKSOURCE)
+        .filter(|source| !is_cycle_counter(source))?;
     Some(format!(
         "the kernel's clocksource is {source}, not the CPU's cycle counter: stamps cost a call of \
          clock_gettime, {:.0} ns each",
@@ -212,7 +217,10 @@ fn no_wakeups(rows: &[Latency]) -> Option<String> {
     let none = wholes(rows).filter(|row| row.count == 0);
     let teams: Vec<&str> = none.map(|row| row.team.as_str()).collect();
     (!teams.is_empty()).then(|| {
-        format!("no wakeup was recorded in the window for team {}", teams.join(", "))
+        format!(
+            "no wakeup was recorded in the window for team {}",
+            teams.join(", ")
+        )
     })
 }
 
@@ -284,11 +292,17 @@ mod tests {
 
     #[test]
     fn each_doubt_has_its_caveat() {
-        check("virtual_machine", |_, host, _| set(host, "hypervisor", "yes (QEMU)"));
+        check("virtual_machine", |_, host, _| {
+            set(host, "hypervisor", "yes (QEMU)")
+        });
         check("governor", |_, host, _| set(host, "governor", "schedutil"));
         check("scx", |_, host, _| set(host, "scx", "enabled"));
-        check("cpu_quota", |_, host, _| set(host, "cgroup_cpu_max", "1.5 CPUs"));
-        check("numa_balancing_off", |_, host, _| set(host, "numa_balancing", "0"));
+        check("cpu_quota", |_, host, _| {
+            set(host, "cgroup_cpu_max", "1.5 CPUs")
+        });
+        check("numa_balancing_off", |_, host, _| {
+            set(host, "numa_balancing", "0")
+        });
         check("other_load", |_, host, _| set(host, "loadavg", "2.50 1 1"));
         check("clock", |_, host, _| set(host, "clocksource", "hpet"));
         check("harness_cost", |_, _, run| run.harness.record_ns = 1_000.0);
@@ -296,16 +310,27 @@ mod tests {
         check("no_warmup", |plan, _, _| plan.warmup_ns = 0);
         check("incomplete", |_, _, run| run.end = End::Interrupted(15));
         check("incomplete", |_, _, run| run.tasks[0].checked_out = false);
-        check("negative_differences", |_, _, run| run.negative_differences = 3);
-        check("unstamped", |_, _, run| run.teams[1].found_ready_unstamped = 3);
-        check("run_note", |_, _, run| run.notes.push("cpu 3 went offline".to_owned()));
-        check("plan_note", |plan, _, _| plan.notes.push("bytes are not carried".to_owned()));
+        check("negative_differences", |_, _, run| {
+            run.negative_differences = 3
+        });
+        check("unstamped", |_, _, run| {
+            run.teams[1].found_ready_unstamped = 3
+        });
+        check("run_note", |_, _, run| {
+            run.notes.push("cpu 3 went offline".to_owned())
+        });
+        check("plan_note", |plan, _, _| {
+            plan.notes.push("bytes are not carried".to_owned())
+        });
     }
 
     #[test]
     fn one_allowed_cpu() {
         check("one_cpu", |plan, host, _| {
-            plan.cpus.iter_mut().skip(1).for_each(|cpu| cpu.allowed = false);
+            plan.cpus
+                .iter_mut()
+                .skip(1)
+                .for_each(|cpu| cpu.allowed = false);
             set(host, "loadavg", "0.00 0 0");
         });
     }

@@ -85,7 +85,11 @@ pub(super) fn all(case: &Case<'_>) -> (Vec<Check>, Vec<Unchecked>) {
 }
 
 fn holds_if(holds: impl FnOnce() -> bool, detail: String) -> Outcome {
-    if holds() { Holds(detail) } else { Broken(detail) }
+    if holds() {
+        Holds(detail)
+    } else {
+        Broken(detail)
+    }
 }
 
 /// Laws about sums over all tasks need all tasks.
@@ -126,7 +130,12 @@ fn messages_conserved(case: &Case<'_>) -> Outcome {
         );
         return holds_if(|| (sent, received) == (plan.sent, plan.received), detail);
     }
-    if case.plan.channels.iter().any(|channel| channel.kind == "null") {
+    if case
+        .plan
+        .channels
+        .iter()
+        .any(|channel| channel.kind == "null")
+    {
         return Untested("a null channel receives what nobody sent".to_owned());
     }
     match sent.checked_sub(received) {
@@ -180,7 +189,7 @@ fn histograms_consistent(case: &Case<'_>) -> Outcome {
 
 fn is_consistent(series: &Series) -> bool {
     let filled = || series.counts.iter().enumerate().filter(|(_, n)| **n > 0);
-    let (Some((first, _)), Some((last, _))) = (filled().next(), filled().last()) else {
+    let (Some((first, _)), Some((last, _))) = (filled().next(), filled().next_back()) else {
         return true;
     };
     if last >= bucket::BUCKETS {
@@ -293,7 +302,10 @@ mod tests {
             None => "untested",
         };
         assert_eq!(word, expected, "{law}: {made:?}");
-        assert_eq!(report.broken().any(|check| check.name == law), word == "broken");
+        assert_eq!(
+            report.broken().any(|check| check.name == law),
+            word == "broken"
+        );
     }
 
     #[test]
@@ -321,7 +333,11 @@ mod tests {
     fn messages_out_of_nothing() {
         let law = "messages_conserved";
         check(law, |run| run.tasks[0].messages.sent.after += 1, "broken");
-        check(law, |run| run.tasks[2].messages.received.warmup += 1, "broken");
+        check(
+            law,
+            |run| run.tasks[2].messages.received.warmup += 1,
+            "broken",
+        );
         let interrupted = |run: &mut Recording, sent| {
             run.end = End::Interrupted(2);
             run.tasks[0].messages.sent.window += sent;
@@ -337,7 +353,11 @@ mod tests {
     #[test]
     fn receipts_that_nothing_explains() {
         let law = "receipts_explained";
-        check(law, |run| run.tasks[2].messages.received.window += 1, "broken");
+        check(
+            law,
+            |run| run.tasks[2].messages.received.window += 1,
+            "broken",
+        );
         check(law, |run| run.teams[1].found_ready_unstamped += 1, "broken");
         let negative = |run: &mut Recording| {
             run.tasks[2].messages.received.window += 1;
@@ -358,21 +378,41 @@ mod tests {
     #[test]
     fn cpus_that_may_not_be_used() {
         let law = "cpus_allowed";
-        check(law, |run| run.teams[0].residency.push((CpuId(7), 1)), "broken");
-        check(law, |run| run.teams[0].residency.push((CpuId(99), 1)), "broken");
-        check(law, |run| run.teams[0].residency.push((CpuId(99), 0)), "holds");
+        check(
+            law,
+            |run| run.teams[0].residency.push((CpuId(7), 1)),
+            "broken",
+        );
+        check(
+            law,
+            |run| run.teams[0].residency.push((CpuId(99), 1)),
+            "broken",
+        );
+        check(
+            law,
+            |run| run.teams[0].residency.push((CpuId(99), 0)),
+            "holds",
+        );
     }
 
     #[test]
     fn more_than_the_kernel_saw() {
         let law = "own_migrations_within_kernels";
-        check(law, |run| run.teams[0].migrations.while_running[4] += 1_000_000, "broken");
+        check(
+            law,
+            |run| run.teams[0].migrations.while_running[4] += 1_000_000,
+            "broken",
+        );
         let unreadable = |run: &mut Recording| {
             run.tasks[0].kernel.nr_migrations = Reading::absent(State::Absent, "no sched file");
         };
         check(law, unreadable, "untested");
         let long = |run: &mut Recording| run.tasks[0].kernel.run_ns = Reading::Value(1 << 50);
         check("on_cpu_within_elapsed", long, "broken");
-        check("cpu_time_within_capacity", |run| run.user_ns = 1 << 50, "broken");
+        check(
+            "cpu_time_within_capacity",
+            |run| run.user_ns = 1 << 50,
+            "broken",
+        );
     }
 }

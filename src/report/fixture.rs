@@ -125,9 +125,14 @@ pub(crate) fn plan() -> Plan {
     Plan {
         profile: "hackbench".to_owned(),
         about: "Groups of senders that each write to every receiver of their group".to_owned(),
-        params: [("groups", "1"), ("fds", "2"), ("loops", "50000"), ("bytes", "100B")]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into(),
+        params: [
+            ("groups", "1"),
+            ("fds", "2"),
+            ("loops", "50000"),
+            ("bytes", "100B"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into(),
         watch: vec!["messages_per_s".to_owned(), "elapsed_s".to_owned()],
         seed: 1,
         hash: "0123456789abcdef".to_owned(),
@@ -167,7 +172,11 @@ fn series(team: usize, kind: SeriesKind, n: u64, typical: u64) -> Series {
         sum: 0,
     };
     for _ in 0..n {
-        let tail = if random.below(100) == 0 { 1 + random.below(40) } else { 1 };
+        let tail = if random.below(100) == 0 {
+            1 + random.below(40)
+        } else {
+            1
+        };
         let value = (typical / 2 + random.below(typical)) * tail;
         series.counts[bucket::index(value)] += 1;
         series.min = series.min.min(value);
@@ -218,9 +227,8 @@ fn team_record(name: &str, residency: &[(u32, u64)]) -> TeamRecord {
 
 /// A run that did all its steps, without a doubt.
 pub(crate) fn recording() -> Recording {
-    let wakeup = |relation, moved, n, typical| {
-        series(1, SeriesKind::Wakeup { relation, moved }, n, typical)
-    };
+    let wakeup =
+        |relation, moved, n, typical| series(1, SeriesKind::Wakeup { relation, moved }, n, typical);
     let all = vec![
         wakeup(Relation::SameCpu, false, 30_000, 2_100),
         wakeup(Relation::Smt, false, 9_000, 2_900),
@@ -231,7 +239,12 @@ pub(crate) fn recording() -> Recording {
         wakeup(Relation::CrossNode, true, 300, 23_000),
         series(1, SeriesKind::FoundReady, 110_000, 11_000),
         series(1, SeriesKind::BetweenMigrations, 6_000, 320_000),
-        series(0, SeriesKind::Measure("round_trip".to_owned()), 90_000, 38_000),
+        series(
+            0,
+            SeriesKind::Measure("round_trip".to_owned()),
+            90_000,
+            38_000,
+        ),
     ];
     let phases = |warmup, window, after| PerPhase {
         warmup,
@@ -248,8 +261,14 @@ pub(crate) fn recording() -> Recording {
         end: End::Done,
         series: all,
         teams: vec![
-            team_record("sender", &[(0, 900), (1, 700), (2, 1_500), (3, 1_400), (8, 400)]),
-            team_record("receiver", &[(0, 1_100), (1, 1_300), (2, 900), (3, 1_200), (9, 400)]),
+            team_record(
+                "sender",
+                &[(0, 900), (1, 700), (2, 1_500), (3, 1_400), (8, 400)],
+            ),
+            team_record(
+                "receiver",
+                &[(0, 1_100), (1, 1_300), (2, 900), (3, 1_200), (9, 400)],
+            ),
         ],
         tasks: vec![
             task(0, 0, half, none),

@@ -164,7 +164,10 @@ fn messages(recording: &Recording) -> Messages {
 
 fn found_ready(recording: &Recording) -> u64 {
     let stamped = latency::count(recording, |kind| *kind == SeriesKind::FoundReady);
-    let unstamped = recording.teams.iter().map(|team| team.found_ready_unstamped);
+    let unstamped = recording
+        .teams
+        .iter()
+        .map(|team| team.found_ready_unstamped);
     stamped + unstamped.sum::<u64>()
 }
 

@@ -30,19 +30,22 @@ pub(super) fn merged(recording: &Recording, of: impl Fn(&Series) -> bool) -> His
     all
 }
 
+fn of_team(recording: &Recording, team: usize, of: impl Fn(&SeriesKind) -> bool) -> Histogram {
+    merged(recording, |series| series.team == team && of(&series.kind))
+}
+
 /// All rows, team by team in the order of the plan.
 pub(super) fn rows(plan: &Plan, recording: &Recording) -> Vec<Latency> {
     let mut rows = Vec::new();
     for (at, team) in recording.teams.iter().enumerate() {
-        let of_team = |of: &dyn Fn(&SeriesKind) -> bool| {
-            merged(recording, |series| series.team == at && of(&series.kind))
-        };
         let planned = plan.teams.iter().find(|planned| planned.name == team.name);
-        let whole = of_team(&|kind| matches!(kind, SeriesKind::Wakeup { .. }));
+        let whole = of_team(recording, at, |kind| {
+            matches!(kind, SeriesKind::Wakeup { .. })
+        });
         if whole.count() > 0 || planned.is_some_and(|planned| planned.receives) {
             rows.push(row(WAKEUP, &team.name, ALL, None, &whole));
         }
-        rows.extend(split(&team.name, &of_team));
+        rows.extend(split(recording, at));
         let mut others = vec![
             (FOUND_READY, SeriesKind::FoundReady),
             (BETWEEN_MIGRATIONS, SeriesKind::BetweenMigrations),
@@ -51,7 +54,7 @@ pub(super) fn rows(plan: &Plan, recording: &Recording) -> Vec<Latency> {
             others.push((name, SeriesKind::Measure(name.clone())));
         }
         for (name, wanted) in others {
-            let histogram = of_team(&|kind| *kind == wanted);
+            let histogram = of_team(recording, at, |kind| *kind == wanted);
             if histogram.count() > 0 {
                 rows.push(row(name, &team.name, ALL, None, &histogram));
             }
@@ -61,21 +64,19 @@ pub(super) fn rows(plan: &Plan, recording: &Recording) -> Vec<Latency> {
 }
 
 /// The wakeups of a team by relation: their sum, those that stayed, those that moved.
-fn split(
-    team: &str,
-    of_team: &dyn Fn(&dyn Fn(&SeriesKind) -> bool) -> Histogram,
-) -> Vec<Latency> {
+fn split(recording: &Recording, team: usize) -> Vec<Latency> {
+    let name = &recording.teams[team].name;
     let mut rows = Vec::new();
     for wanted in Relation::ALL {
         for only in [None, Some(false), Some(true)] {
-            let histogram = of_team(&|kind| match kind {
+            let histogram = of_team(recording, team, |kind| match kind {
                 SeriesKind::Wakeup { relation, moved } => {
                     *relation == wanted && only.is_none_or(|only| only == *moved)
                 }
                 _ => false,
             });
             if histogram.count() > 0 {
-                rows.push(row(WAKEUP, team, wanted.name(), only, &histogram));
+                rows.push(row(WAKEUP, name, wanted.name(), only, &histogram));
             }
         }
     }

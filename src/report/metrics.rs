@@ -25,7 +25,10 @@ pub(super) fn all(case: &Case<'_>) -> BTreeMap<String, Metric> {
     let mut metrics = BTreeMap::new();
     for row in METRICS.iter().filter(|row| row.of_measure()) {
         for name in &measures {
-            metrics.insert(row.key_for(name), metric(row, of_measure(row.key, name, case)));
+            metrics.insert(
+                row.key_for(name),
+                metric(row, of_measure(row.key, name, case)),
+            );
         }
     }
     // A measure block of an unlucky name does not shadow a metric of our own.
@@ -98,7 +101,8 @@ fn of_measure(key: &str, name: &str, case: &Case<'_>) -> Value {
 
 fn receives(case: &Case<'_>) -> Result<(), String> {
     let any = case.plan.teams.iter().any(|team| team.receives);
-    any.then_some(()).ok_or("no team of this profile receives messages".to_owned())
+    any.then_some(())
+        .ok_or("no team of this profile receives messages".to_owned())
 }
 
 fn per_s(count: u64, case: &Case<'_>) -> Value {
@@ -134,7 +138,14 @@ fn cpu_per_message(case: &Case<'_>) -> Value {
         ));
     }
     let cpu_ns = case.recording.user_ns + case.recording.sys_ns;
-    ratio(cpu_ns as f64, case.messages.received, "no message was received")
+    if cpu_ns == 0 {
+        return Err("the kernel accounted no CPU time to the tasks".to_owned());
+    }
+    ratio(
+        cpu_ns as f64,
+        case.messages.received,
+        "no message was received",
+    )
 }
 
 fn ratio(value: f64, count: u64, without: &str) -> Value {
@@ -144,10 +155,13 @@ fn ratio(value: f64, count: u64, without: &str) -> Value {
     }
 }
 
+/// Only a sum over all tasks is a metric: one over some of them would pass for a small one.
 fn kernel(sourced: &Sourced) -> Value {
-    let reason = || sourced.reason.clone().unwrap_or_default();
-    let value = sourced.value.map(|value| value as f64);
-    value.ok_or_else(|| format!("{}: {}", sourced.state, reason()))
+    match (sourced.value, sourced.reason.as_deref()) {
+        (Some(value), None) => Ok(value as f64),
+        (Some(_), Some(limit)) => Err(format!("only the sum {limit} is known")),
+        (None, reason) => Err(format!("{}: {}", sourced.state, reason.unwrap_or_default())),
+    }
 }
 
 #[cfg(test)]
@@ -158,7 +172,12 @@ mod tests {
 
     #[test]
     fn every_row_is_computed_or_says_why_not() {
-        let recordings = [fixture::recording(), fixture::empty(), fixture::interrupted()];
+        let recordings = [
+            fixture::recording(),
+            fixture::empty(),
+            fixture::failed(),
+            fixture::interrupted(),
+        ];
         let report = Report::judge(&fixture::plan(), &fixture::host(), &recordings);
         for run in &report.runs {
             let expected = METRICS.iter().map(|row| row.key_for("round_trip"));

@@ -169,6 +169,10 @@ pub struct Migrations {
     pub while_running: u64,
     /// By name of distance (`smt`, `same_llc`, `same_node`, `cross_node`).
     pub by_distance: BTreeMap<String, u64>,
+    #[serde(default)]
+    pub across_sleep_by_distance: BTreeMap<String, u64>,
+    #[serde(default)]
+    pub while_running_by_distance: BTreeMap<String, u64>,
     pub returned_10ms: u64,
     pub returned_100ms: u64,
     pub pulled_llc: u64,

@@ -3,7 +3,7 @@
 //! Must not know: latencies, why the kernel moved a task.
 
 use crate::base::{CpuId, CpuList, Relation, State};
-use crate::record::Recording;
+use crate::record::{Recording, recording};
 use crate::report::judge::Case;
 use crate::report::sources::Kernel;
 use crate::report::{InstanceResidency, Migrations, NodeShare, Residency, Share, Sourced};
@@ -12,21 +12,23 @@ use std::collections::BTreeMap;
 /// The tasks' own counts of the window, with the kernel's of their whole lives beside.
 pub(super) fn migrations(recording: &Recording, kernel: &Kernel) -> Migrations {
     let own = || recording.teams.iter().map(|team| &team.migrations);
-    let across_sleep = own().flat_map(|one| one.across_sleep).sum();
-    let while_running = own().flat_map(|one| one.while_running).sum();
-    let by_distance = Relation::ALL
-        .iter()
-        .filter(|distance| **distance != Relation::SameCpu)
-        .map(|distance| {
-            let at = *distance as usize;
-            let both = own().map(|one| one.across_sleep[at] + one.while_running[at]);
-            (distance.name().to_owned(), both.sum())
-        });
+    let both =
+        |one: &recording::Migrations, at: usize| one.across_sleep[at] + one.while_running[at];
+    let by_distance = |of: &dyn Fn(&recording::Migrations, usize) -> u64| {
+        let far = Relation::ALL
+            .iter()
+            .filter(|far| **far != Relation::SameCpu);
+        let sum = |at: usize| own().map(|one| of(one, at)).sum();
+        far.map(|far| (far.name().to_owned(), sum(*far as usize)))
+            .collect()
+    };
     Migrations {
         total: own().map(|one| one.total()).sum(),
-        across_sleep,
-        while_running,
-        by_distance: by_distance.collect(),
+        across_sleep: own().flat_map(|one| one.across_sleep).sum(),
+        while_running: own().flat_map(|one| one.while_running).sum(),
+        by_distance: by_distance(&both),
+        across_sleep_by_distance: by_distance(&|one, at| one.across_sleep[at]),
+        while_running_by_distance: by_distance(&|one, at| one.while_running[at]),
         returned_10ms: own().map(|one| one.returned_10ms).sum(),
         returned_100ms: own().map(|one| one.returned_100ms).sum(),
         pulled_llc: own().map(|one| one.pulled_llc).sum(),
@@ -66,7 +68,9 @@ pub(super) fn residency(case: &Case<'_>) -> Residency {
     }
     let cpus_of_llc = |llc: u32| -> CpuList {
         let all = case.plan.cpus.iter();
-        all.filter(|cpu| cpu.place.llc == llc).map(|cpu| cpu.id).collect()
+        all.filter(|cpu| cpu.place.llc == llc)
+            .map(|cpu| cpu.id)
+            .collect()
     };
     Residency {
         instances: vec![InstanceResidency {

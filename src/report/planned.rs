@@ -29,11 +29,15 @@ impl Tally {
 }
 
 /// Messages of all tasks when each does all its steps; `None` where a task goes on until it is
-/// stopped or repeats a number of times that depends on which member it is.
+/// stopped (as those of a background team are), or repeats a number of times that depends on which
+/// member it is.
 pub(super) fn messages(plan: &Plan) -> Option<Tally> {
     let mut all = Tally::default();
     for team in &plan.teams {
         let member = program(&team.ops, 0..team.ops.len(), &plan.channels)?;
+        if team.background && member != Tally::default() {
+            return None;
+        }
         all = all.plus(member.times(u64::from(team.size) * u64::from(plan.copies))?)?;
     }
     Some(all)
@@ -113,10 +117,16 @@ mod tests {
         };
         check(vec![], Some(0));
         check(vec![send(Pick::All)], Some(12));
-        check(vec![send(Pick::At(Amount::Fixed(1))), send(Pick::Any)], Some(8));
+        check(
+            vec![send(Pick::At(Amount::Fixed(1))), send(Pick::Any)],
+            Some(8),
+        );
         let again = |begin| Op::Again { begin };
         check(vec![times(5, 3), send(Pick::Next), again(0)], Some(20));
-        check(vec![times(0, 3), send(Pick::Next), again(0), send(Pick::Next)], Some(4));
+        check(
+            vec![times(0, 3), send(Pick::Next), again(0), send(Pick::Next)],
+            Some(4),
+        );
         let nested = vec![
             send(Pick::Next),
             times(5, 6),
@@ -128,5 +138,19 @@ mod tests {
         check(nested, Some(44));
         check(vec![times(u64::MAX, 2), send(Pick::All)], None);
         check(vec![Op::Forever { end: 2 }, send(Pick::Next)], None);
+    }
+
+    #[test]
+    fn a_background_team_is_stopped_wherever_it_is() {
+        let mut plan = fixture::plan();
+        let all = Tally {
+            sent: 200_000,
+            received: 200_000,
+        };
+        assert_eq!(messages(&plan), Some(all));
+        plan.teams[1].background = true;
+        assert_eq!(messages(&plan), None);
+        plan.teams[1].ops.clear();
+        assert_eq!(messages(&plan), Some(Tally { received: 0, ..all }));
     }
 }

@@ -1,7 +1,7 @@
 //! The kernel's own numbers summed over the tasks, and the table of sources with their states.
 //!
-//! A sum exists only where every task that checked out has the number: a partial sum would look
-//! like a small one. Must not know: how the numbers were read.
+//! A sum exists only where every task that checked out has the number, and says so where not all
+//! checked out. Must not know: how the numbers were read.
 
 use crate::base::{Reading, State};
 use crate::record::recording::{KernelCounts, TaskRecord};
@@ -53,7 +53,7 @@ fn sum(tasks: &[TaskRecord], of: fn(&KernelCounts) -> &Reading<u64>) -> Sourced 
     Sourced {
         state: State::Ok.name().to_owned(),
         value: Some(values.sum()),
-        reason: (n_out < tasks.len()).then(|| format!("of {n_out} of {} tasks", tasks.len())),
+        reason: (n_out < tasks.len()).then(|| format!("over {n_out} of {} tasks", tasks.len())),
     }
 }
 
@@ -87,7 +87,9 @@ fn source(name: &str, parts: &[&Sourced]) -> Source {
     let reason = missing.and_then(|part| part.reason.clone());
     Source {
         name: name.to_owned(),
-        state: missing.map_or(State::Ok.name(), |part| &part.state).to_owned(),
+        state: missing
+            .map_or(State::Ok.name(), |part| &part.state)
+            .to_owned(),
         reason: reason.unwrap_or_default(),
     }
 }

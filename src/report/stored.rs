@@ -1,8 +1,8 @@
 //! The report as a JSON document: writing it, and reading one that this or an older version wrote.
 //!
 //! The version is looked at before anything else, so that a document of another version is refused
-//! by its name and not by whichever field it lacks. Fields added later have defaults. Must not know:
-//! files, how a report is shown.
+//! by its name and not by whichever field it lacks. Fields added later have defaults. Must not
+//! know: files, how a report is shown.
 
 use crate::report::{Report, SCHEMA};
 use serde::Deserialize;
@@ -82,8 +82,14 @@ mod tests {
             let error = Report::from_json(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
-        check(r#"{"schema": 2, "tool": "schedload 9.0"}"#, "its schema is 2");
-        check(r#"{"schema": 2, "tool": "schedload 9.0"}"#, "by schedload 9.0");
+        check(
+            r#"{"schema": 2, "tool": "schedload 9.0"}"#,
+            "its schema is 2",
+        );
+        check(
+            r#"{"schema": 2, "tool": "schedload 9.0"}"#,
+            "by schedload 9.0",
+        );
         check(r#"{"schema": 1}"#, "missing field");
         check(r#"{"schema": "x"}"#, "invalid type");
         check("{}", "missing field `schema`");

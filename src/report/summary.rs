@@ -26,7 +26,11 @@ fn of(metrics: &[&Metric]) -> Option<Summary> {
     let lowest = values.iter().copied().reduce(f64::min)?;
     let highest = values.iter().copied().reduce(f64::max)?;
     let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
+    // Rounding must not make a spread out of equal values.
+    let mean = match lowest == highest {
+        true => lowest,
+        false => values.iter().sum::<f64>() / n,
+    };
     Some(Summary {
         n: values.len() as u32,
         min: lowest,
@@ -53,7 +57,8 @@ mod tests {
 
     #[test]
     fn summarizes_only_what_has_a_value() {
-        let check = |values: &[Option<f64>], expected: Option<(u32, f64, f64, f64, Option<f64>)>| {
+        let check = |values: &[Option<f64>],
+                     expected: Option<(u32, f64, f64, f64, Option<f64>)>| {
             let metrics: Vec<Metric> = values
                 .iter()
                 .map(|&value| Metric {

@@ -1,0 +1,206 @@
+//! One line `key: value` for each number, in a stable order, for grep and line-based harnesses.
+//!
+//! Keys are paths with dots (`run0.latency.wakeup.receiver.all.p99_ns`) and come once; what was not
+//! measured is `null`. Must not know: units for people.
+
+use crate::output::{Options, OutputError};
+use crate::report::{Latency, Migrations, Report, Run, Sourced};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+pub(super) fn render(report: &Report, _: &Options) -> Result<String, OutputError> {
+    let mut lines = Lines::default();
+    lines.put("schema", report.schema);
+    lines.put("tool", &report.tool);
+    profile_and_host(&mut lines, report);
+    for (key, summary) in &report.summary {
+        let key = |part: &str| format!("summary.{key}.{part}");
+        lines.put(key("n"), summary.n);
+        lines.put(key("min"), summary.min);
+        lines.put(key("mean"), summary.mean);
+        lines.put(key("max"), summary.max);
+        lines.known(key("cv"), summary.cv);
+    }
+    for run in &report.runs {
+        lines.prefix = format!("run{}.", run.run);
+        times_and_metrics(&mut lines, run);
+        for row in &run.latency {
+            latency(&mut lines, row);
+        }
+        counts(&mut lines, run);
+        migrations(&mut lines, &run.migrations);
+        residency(&mut lines, run);
+        trust(&mut lines, run);
+    }
+    Ok(lines.text)
+}
+
+#[derive(Default)]
+struct Lines {
+    prefix: String,
+    text: String,
+}
+
+impl Lines {
+    fn put(&mut self, key: impl AsRef<str>, value: impl Display) {
+        // A line break in a value would begin a line without a key.
+        let value = value.to_string().replace(['\n', '\r'], " ");
+        self.text += &format!("{}{}: {value}\n", self.prefix, key.as_ref());
+    }
+
+    fn known(&mut self, key: impl AsRef<str>, value: Option<impl Display>) {
+        match value {
+            Some(value) => self.put(key, value),
+            None => self.put(key, "null"),
+        }
+    }
+
+    fn sourced(&mut self, key: &str, sourced: &Sourced) {
+        self.known(key, sourced.value);
+        self.put(format!("{key}.state"), &sourced.state);
+    }
+}
+
+fn profile_and_host(lines: &mut Lines, report: &Report) {
+    let (profile, host) = (&report.profile, &report.host);
+    lines.put("profile.name", &profile.name);
+    lines.put("profile.about", &profile.about);
+    lines.put("profile.hash", &profile.hash);
+    lines.put("profile.seed", profile.seed);
+    lines.known("profile.primary", profile.primary.as_ref());
+    for (name, value) in &profile.params {
+        lines.put(format!("profile.params.{name}"), value);
+    }
+    lines.known("host.kernel", host.kernel.as_ref());
+    lines.known("host.kernel_version", host.kernel_version.as_ref());
+    lines.put("host.cpus", host.cpus);
+    lines.put("host.cores", host.cores);
+    lines.put("host.llcs", host.llcs);
+    lines.put("host.nodes", host.nodes);
+    lines.put("host.allowed", &host.allowed);
+    for (key, value) in &host.knobs {
+        lines.known(format!("host.knobs.{key}"), value.as_ref());
+    }
+}
+
+fn times_and_metrics(lines: &mut Lines, run: &Run) {
+    lines.put("end", &run.end);
+    lines.known("end_detail", run.end_detail.as_ref());
+    lines.put("elapsed_s", run.elapsed_s);
+    lines.put("window_s", run.window_s);
+    lines.put("user_s", run.user_s);
+    lines.put("sys_s", run.sys_s);
+    lines.put("start_s", run.start_s);
+    lines.put("tasks", run.tasks);
+    for (key, metric) in &run.metrics {
+        lines.known(format!("metrics.{key}"), metric.value);
+    }
+}
+
+fn latency(lines: &mut Lines, row: &Latency) {
+    let moved = match row.moved {
+        None => "",
+        Some(false) => ".stayed",
+        Some(true) => ".moved",
+    };
+    let path = format!("{}.{}.{}{moved}", row.series, row.team, row.relation);
+    let unit = &row.unit;
+    let key = |part: &str| format!("latency.{path}.{part}_{unit}");
+    lines.put(format!("latency.{path}.count"), row.count);
+    lines.known(key("min"), row.min);
+    lines.known(key("p50"), row.p50);
+    lines.known(key("p90"), row.p90);
+    lines.known(key("p99"), row.p99);
+    lines.known(key("p999"), row.p999);
+    lines.known(key("max"), row.max);
+    lines.known(key("mean"), row.mean);
+}
+
+fn counts(lines: &mut Lines, run: &Run) {
+    let (messages, kernel) = (&run.messages, &run.kernel);
+    lines.put("messages.sent", messages.sent);
+    lines.put("messages.received", messages.received);
+    lines.put("messages.sent_window", messages.sent_window);
+    lines.put("messages.received_window", messages.received_window);
+    lines.put("messages.wakeups", messages.wakeups);
+    lines.put("found_ready", run.found_ready);
+    lines.sourced("kernel.voluntary_switches", &kernel.voluntary_switches);
+    lines.sourced("kernel.involuntary_switches", &kernel.involuntary_switches);
+    lines.sourced("kernel.run_ns", &kernel.run_ns);
+    lines.sourced("kernel.run_delay_ns", &kernel.run_delay_ns);
+    lines.sourced("kernel.timeslices", &kernel.timeslices);
+}
+
+fn migrations(lines: &mut Lines, all: &Migrations) {
+    lines.put("migrations.total", all.total);
+    for (name, total, by_distance) in [
+        (
+            "across_sleep",
+            all.across_sleep,
+            &all.across_sleep_by_distance,
+        ),
+        (
+            "while_running",
+            all.while_running,
+            &all.while_running_by_distance,
+        ),
+    ] {
+        lines.put(format!("migrations.{name}"), total);
+        for (distance, n) in by_distance {
+            lines.put(format!("migrations.{name}.{distance}"), n);
+        }
+    }
+    for (distance, n) in &all.by_distance {
+        lines.put(format!("migrations.by_distance.{distance}"), n);
+    }
+    lines.put("migrations.returned_10ms", all.returned_10ms);
+    lines.put("migrations.returned_100ms", all.returned_100ms);
+    lines.put("migrations.pulled_llc", all.pulled_llc);
+    lines.put("migrations.pulled_node", all.pulled_node);
+    lines.sourced("migrations.kernel", &all.kernel);
+    lines.sourced("migrations.by_cause", &all.by_cause);
+}
+
+fn residency(lines: &mut Lines, run: &Run) {
+    for instance in &run.residency.instances {
+        let path = format!("residency.instance{}", instance.instance);
+        for node in &instance.cpu {
+            lines.put(format!("{path}.cpu.node{}", node.node), node.share);
+        }
+        for region in &instance.memory {
+            let key = format!("{path}.memory.{}.node{}", region.region, region.node);
+            lines.known(key, region.share);
+        }
+    }
+    for llc in &run.residency.llcs {
+        lines.put(format!("residency.llc.{}", llc.name), llc.share);
+    }
+    for cpu in &run.residency.cpus {
+        lines.put(format!("residency.cpu.{}", cpu.name), cpu.share);
+    }
+}
+
+fn trust(lines: &mut Lines, run: &Run) {
+    for source in &run.sources {
+        lines.put(format!("sources.{}", source.name), &source.state);
+    }
+    lines.put("harness.clock", &run.harness.clock);
+    lines.put("harness.clock_ns", run.harness.clock_ns);
+    lines.put("harness.stamp_ns", run.harness.stamp_ns);
+    lines.put("harness.record_ns", run.harness.record_ns);
+    lines.known("harness.share", run.harness.share);
+    for check in &run.checks {
+        let word = if check.ok { "ok" } else { "broken" };
+        lines.put(format!("checks.{}", check.name), word);
+    }
+    for law in &run.unchecked {
+        lines.put(format!("checks.{}", law.name), "untested");
+    }
+    let mut caveats: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for caveat in &run.caveats {
+        caveats.entry(&caveat.id).or_default().push(&caveat.text);
+    }
+    for (id, texts) in caveats {
+        lines.put(format!("caveats.{id}"), texts.join("; "));
+    }
+}

@@ -1,0 +1,31 @@
+//! The report for people: the result first, then where it comes from, then its doubts.
+//!
+//! Must not know: how numbers came about. Each file has sections; this one has their order.
+//! Several runs are printed as a summary and the details of the median run.
+
+mod chart;
+mod headline;
+mod latency;
+mod layout;
+mod placement;
+mod runs;
+mod trust;
+
+use crate::output::{NARROWEST, Options, OutputError};
+use crate::report::Report;
+
+pub(super) fn render(report: &Report, options: &Options) -> Result<String, OutputError> {
+    let width = options.width.max(NARROWEST);
+    let mut sections = vec![headline::head(report, width)];
+    sections.extend(trust::broken(report, width));
+    sections.extend(runs::summary(report, width));
+    if let Some(run) = report.median_run() {
+        sections.extend(runs::which(report, run, width));
+        sections.push(headline::result(report, run, width));
+        sections.extend(latency::sections(run, width));
+        sections.extend(placement::sections(run, width));
+        sections.extend(trust::sections(report, run, width));
+    }
+    sections.retain(|section| !section.is_empty());
+    Ok(sections.join("\n"))
+}
