@@ -28,7 +28,11 @@ pub(super) fn plan(
 ) -> Result<Plan, PlanError> {
     let mut faults = Vec::new();
     let facts = host.topology.facts(&host.allowed);
-    let scope = Scope::bind(profile, facts, overrides, &mut faults);
+    let bound = profile.bind(&overrides.params, &|name| facts.get(name)).map_err(|errors| {
+        let faults = errors.into_iter().map(|error| Fault::new(0..0, error.message));
+        Faults::new(&profile.source, faults.collect())
+    })?;
+    let scope = Scope::new(profile, facts, &bound);
     let parts = Parts::of(profile, overrides, &scope, &mut faults);
     let parts = match parts {
         Some(parts) if faults.is_empty() => parts,
@@ -78,7 +82,7 @@ impl Parts {
         resolve::check_total(copies, &sizes, faults);
         let teams = profile.teams.iter().zip(&sizes);
         let teams: Vec<Option<TeamPart>> = teams
-            .map(|(team, size)| team_part(team, *size, profile, &words, scope, faults))
+            .map(|(team, size)| team_part(team, *size, &words, scope, faults))
             .collect();
         let (duration_ns, warmup_ns) = window(profile, overrides, scope, faults);
         let teams: Option<Vec<TeamPart>> = teams.into_iter().collect();
@@ -146,7 +150,7 @@ impl Parts {
         let plan = Plan {
             profile: profile.name.clone(),
             about: profile.about.clone(),
-            params: scope.printed(profile),
+            params: scope.printed(),
             watch: profile
                 .watch
                 .iter()
@@ -171,7 +175,6 @@ impl Parts {
 fn team_part(
     team: &Team,
     size: Option<u32>,
-    profile: &Profile,
     channels: &[ChannelWords],
     scope: &Scope,
     faults: &mut Vec<Fault>,
@@ -185,7 +188,6 @@ fn team_part(
         team: &team.name,
         scope: &scope,
         channels,
-        text: &profile.source.text,
     };
     let program = compile::program(&team.steps, &around, faults);
     let placement = placement::words(team, members, &scope, faults);
@@ -286,11 +288,8 @@ fn check_watch(profile: &Profile, teams: &[TeamPart], faults: &mut Vec<Fault>) {
     let measures = teams.iter().flat_map(|team| &team.program.measures);
     let keys: Vec<String> = METRICS
         .iter()
-        .flat_map(|metric| match metric.key.contains('*') {
-            true => measures
-                .clone()
-                .map(|name| metric.key.replace('*', name))
-                .collect(),
+        .flat_map(|metric| match metric.of_measure() {
+            true => measures.clone().map(|name| metric.key_for(name)).collect(),
             false => vec![metric.key.to_owned()],
         })
         .collect();

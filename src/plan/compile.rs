@@ -27,10 +27,8 @@ pub(super) struct Program {
 pub(super) struct Around<'a> {
     /// Named in messages.
     pub team: &'a str,
-    pub scope: &'a Scope,
+    pub scope: &'a Scope<'a>,
     pub channels: &'a [ChannelWords],
-    /// The text of the profile; empty if it was built in Rust.
-    pub text: &'a str,
 }
 
 pub(super) fn program(steps: &[Step], around: &Around, faults: &mut Vec<Fault>) -> Program {
@@ -198,7 +196,7 @@ impl Compiler<'_> {
     }
 
     fn work(&mut self, verb: &Word, amount: &Expr, span: &Span) {
-        let word = self.around.scope.word(&verb.text);
+        let word = self.around.scope.word(verb);
         let Some(kind) = work::find(word) else {
             let known = work::KINDS.iter().map(|kind| kind.name);
             self.faults
@@ -232,7 +230,7 @@ impl Compiler<'_> {
         if bytes.is_some() && !words.has_payload() && !self.program.sizes_ignored.contains(&index) {
             self.program.sizes_ignored.push(index);
         }
-        let pick = self.pick(words, channel, which);
+        let pick = self.pick(words, which);
         Some((index as u32, pick?, size?))
     }
 
@@ -251,7 +249,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn pick(&mut self, words: &ChannelWords, channel: &Word, which: &Which) -> Option<Pick> {
+    fn pick(&mut self, words: &ChannelWords, which: &Which) -> Option<Pick> {
         let alone = words.count == Some(1);
         match which {
             Which::At(index) => {
@@ -263,25 +261,10 @@ impl Compiler<'_> {
                 };
                 number::amount(index, &wanted, self.around.scope, self.faults).map(Pick::At)
             }
-            Which::All if self.is_bare(channel) && words.count.is_some_and(|count| count > 1) => {
-                let (name, count) = (&words.name, words.count.unwrap_or(0));
-                let message = format!("`{name}` has {count} instances, and this step names none");
-                let help = format!("write `{name}[me]`, `{name}[*]` for each in turn, or another");
-                self.faults
-                    .push(Fault::new(channel.span.clone(), message).with_help(help));
-                None
-            }
             Which::All | Which::Next | Which::Any if alone => Some(Pick::At(Amount::Fixed(0))),
             Which::All => Some(Pick::All),
             Which::Next => Some(Pick::Next),
             Which::Any => Some(Pick::Any),
         }
-    }
-
-    /// Whether the text has the channel without brackets.
-    fn is_bare(&self, channel: &Word) -> bool {
-        let after = self.around.text.get(channel.span.end..);
-        let is_quoted = self.around.text.get(channel.span.clone()) == Some(channel.text.as_str());
-        is_quoted && after.is_some_and(|after| !after.trim_start().starts_with('['))
     }
 }

@@ -257,3 +257,6 @@ impl Amount {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -139,7 +139,8 @@ impl Checking<'_> {
     }
 
     fn tasks(&mut self, need: u64) {
-        if let Some(limit) = self.limits.user_tasks {
+        let enforced = self.limits.user_tasks_enforced;
+        if let Some(limit) = self.limits.user_tasks.filter(|_| enforced) {
             self.holds(
                 need,
                 Bound {

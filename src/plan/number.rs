@@ -59,17 +59,6 @@ impl Wanted {
     }
 }
 
-/// The value, not rounded.
-pub(super) fn exact(
-    expr: &Expr,
-    wanted: &Wanted,
-    scope: &Scope,
-    faults: &mut Vec<Fault>,
-) -> Option<f64> {
-    let value = value(expr, wanted, scope, faults)?;
-    in_range(expr, value, wanted, faults)
-}
-
 /// The value, rounded down.
 pub(super) fn whole(
     expr: &Expr,
@@ -155,7 +144,7 @@ fn in_range(expr: &Expr, value: f64, wanted: &Wanted, faults: &mut Vec<Fault>) -
 
 fn fits_unit(expr: &Expr, wanted: &Wanted, scope: &Scope, faults: &mut Vec<Fault>) -> Option<()> {
     let text = expr.text.trim();
-    match expr.unit(&|name| scope.unit(name)) {
+    match scope.unit(expr) {
         Ok(None) => Some(()),
         Ok(Some(unit)) if wanted.takes(unit) => Some(()),
         Ok(Some(unit)) => {
@@ -185,9 +174,6 @@ fn cannot<T>(
 ) -> Option<T> {
     let mut fault = Fault::new(expr.span.clone(), format!("{}: {error}", wanted.what));
     if let EvalError::UnknownName { name } = error {
-        if scope.is_broken(name) {
-            return None;
-        }
         fault.help = scope.help_for(name);
         let place = expr
             .named_places()
@@ -229,7 +215,7 @@ fn folded(node: &Node, scope: &Scope) -> Node {
         // Depends on `me`, or divides by zero, which is told with the members.
         Err(_) => folded,
         Ok(value) => {
-            let unit = as_expr(folded).unit(&|name| scope.unit(name));
+            let unit = scope.unit(&as_expr(folded));
             Expr::number(value, unit.ok().flatten().unwrap_or(Unit::Count)).node
         }
     }

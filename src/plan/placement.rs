@@ -9,7 +9,7 @@ use super::scope::Scope;
 use super::{Amount, Refusal};
 use crate::base::{CpuId, CpuList, Place};
 use crate::host::Host;
-use crate::profile::{Expr, Fault, Team, Word};
+use crate::profile::{self, Fault, Team, Word};
 use std::collections::{BTreeMap, HashMap};
 
 /// Placement with its words known.
@@ -110,43 +110,18 @@ pub(super) fn words(team: &Team, size: u32, scope: &Scope, faults: &mut Vec<Faul
 }
 
 fn on(word: &Word, scope: &Scope, faults: &mut Vec<Fault>) -> Option<On> {
-    let text = scope.word(&word.text);
-    if scope.is_broken(text) {
-        return None;
-    }
-    let (level, number) = text.split_once(':').unwrap_or((text, ""));
-    let level = level.trim();
-    if level == "cpus"
-        && let Ok(cpus) = number.parse::<CpuList>()
-        && !cpus.is_empty()
-    {
-        return Some(On::Cpus(cpus));
-    }
-    let level = match level {
-        "cpus" => Some(Level::Cpu),
-        "cpu" => None,
-        _ => LEVELS
-            .iter()
-            .find(|(name, _)| *name == level)
-            .map(|(_, level)| *level),
+    let text = scope.word(word).to_owned();
+    let resolved = Word {
+        text,
+        span: word.span.clone(),
     };
-    let Some(level) = level.filter(|_| !number.trim().is_empty()) else {
-        let fault = Fault::new(word.span.clone(), format!("`{text}` is no place to run on"));
-        faults.push(fault.with_help("write `node:0`, `llc:1`, `core:2` or `cpus:0-3`"));
-        return None;
-    };
-    let expr = match Expr::parse(number, 0) {
-        Ok(expr) => Expr {
-            span: word.span.clone(),
-            ..expr
-        },
+    let (level, expr) = match profile::On::parse(&resolved) {
+        Ok(profile::On::Node(expr)) => (Level::Node, expr),
+        Ok(profile::On::Llc(expr)) => (Level::Llc, expr),
+        Ok(profile::On::Core(expr)) => (Level::Core, expr),
+        Ok(profile::On::Cpus(cpus)) => return Some(On::Cpus(cpus)),
         Err(fault) => {
-            let message = format!("`on`: {}", fault.message);
-            faults.push(Fault {
-                message,
-                span: word.span.clone(),
-                help: fault.help,
-            });
+            faults.push(fault);
             return None;
         }
     };
@@ -264,10 +239,6 @@ fn asked(on: Option<&On>, number: u64, team: &str, host: &Host) -> Result<CpuLis
     match on {
         None => Ok(host.allowed.clone()),
         Some(On::Cpus(cpus)) => listed(cpus, team, host),
-        Some(On::Level(Level::Cpu, _)) => {
-            let cpu = u32::try_from(number).unwrap_or(u32::MAX);
-            listed(&[CpuId(cpu)].into_iter().collect(), team, host)
-        }
         Some(On::Level(level, _)) => {
             let groups = level.groups(&host.allowed, host);
             let found = match level {

@@ -41,7 +41,7 @@ pub(super) fn channels(
 
 fn channel(channel: &Channel, scope: &Scope, faults: &mut Vec<Fault>) -> ChannelWords {
     let name = &channel.name;
-    let kind = scope.word(&channel.kind.text);
+    let kind = scope.word(&channel.kind);
     let known = KINDS.iter().map(|kind| kind.name);
     if find(kind).is_none() {
         faults.push(unknown_word(
@@ -105,10 +105,7 @@ pub(super) fn one_of<T: Copy>(
     scope: &Scope,
     faults: &mut Vec<Fault>,
 ) -> Option<T> {
-    let text = scope.word(&word.text);
-    if scope.is_broken(text) {
-        return None;
-    }
+    let text = scope.word(word);
     let row = rows.iter().find(|(name, _)| *name == text);
     if row.is_none() {
         let known = rows.iter().map(|(name, _)| *name);

@@ -198,9 +198,18 @@ pub(super) fn rights(team: &TeamPlan, host: &Host, refusals: &mut Vec<Refusal>) 
         let help = format!("raise it with `ulimit -r {priority}`, or {needs_right}");
         refusals.push(Refusal::new(message).with_help(help));
     }
-    if let Some(nice) = nice.filter(|&nice| nice < 0 && !limits.can_set_nice && !nobody_knows) {
-        let message = format!("team `{name}` needs nice {nice}, and CAP_SYS_NICE is not held");
-        refusals.push(Refusal::new(message).with_help(needs_right));
+    // RLIMIT_NICE is 20 minus the lowest nice value.
+    if let (Some(nice), Some(limit), false) = (nice, limits.nice, limits.can_set_nice)
+        && *nice < 0
+        && limit.soft < 20 + u64::from(nice.unsigned_abs())
+    {
+        let need = 20 + nice.unsigned_abs();
+        let message = format!(
+            "team `{name}` needs nice {nice}, and RLIMIT_NICE is {}, where it takes {need}",
+            limit.soft
+        );
+        let help = format!("raise it with `ulimit -e {need}`, or {needs_right}");
+        refusals.push(Refusal::new(message).with_help(help));
     }
     if *policy == Some(Policy::Deadline) && !limits.can_set_nice && !nobody_knows {
         let message = format!("team `{name}` needs policy deadline, and CAP_SYS_NICE is not held");

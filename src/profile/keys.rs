@@ -453,6 +453,8 @@ pub const FLAGS: &[(&str, Option<char>)] = &[
     ("json", None),
     ("format", None),
     ("out", None),
+    ("width", None),
+    ("params", None),
     ("quiet", Some('q')),
     ("help", Some('h')),
     ("version", Some('V')),

@@ -123,7 +123,8 @@ pub struct Team {
 /// Where the tasks of a team may run; everything is within the mask inherited at the start.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Placement {
-    /// `node:0`, `llc:1`, `core:2` or `cpus:0-3`; the number may be an expression (`llc:me % llcs`).
+    /// `node:0`, `llc:1`, `core:2` or `cpus:0-3`, read by [`On::parse`]; the number may be an
+    /// expression (`llc:me % llcs`).
     pub on: Option<Word>,
     /// `node`, `llc`, `core` or `cpu`: member i gets the (i mod n)-th of them.
     pub spread: Option<Word>,

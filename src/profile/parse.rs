@@ -4,6 +4,8 @@
 //! whatever the order in the file. Must not know: which kinds and acts exist, the machine.
 //! Reading on: `reader.rs` for typed values, `param.rs`, `team.rs`, `steps.rs` for the tables.
 
+#[cfg(test)]
+mod damage;
 mod number;
 mod param;
 mod reader;
@@ -26,20 +28,9 @@ impl Profile {
     pub fn parse(name: &str, source: Source) -> Result<Profile, Faults> {
         let (document, errors) = DeTable::parse_recoverable(&source.text);
         let mut reader = Reader::new(&source.text);
-        let mut only_duplicates = true;
-        for error in &errors {
-            let span = error.span().unwrap_or(0..0);
-            let is_duplicate = error.message() == "duplicate key";
-            only_duplicates &= is_duplicate;
-            let word = source.text.get(span.clone()).unwrap_or_default();
-            let message = match is_duplicate {
-                true => format!("duplicate key `{}`", shown(word)),
-                false => format!("not TOML: {}", error.message()),
-            };
-            reader.fault(span, message);
-        }
+        let is_toml = reader.toml_errors(&errors);
         // What could be recovered from a broken text would give faults that are not there.
-        if !only_duplicates {
+        if !is_toml {
             return Err(sorted(&source, reader.faults));
         }
         let document = toml::Spanned::new(0..0, DeValue::Table(document.into_inner()));
@@ -59,6 +50,32 @@ fn sorted(source: &Source, mut faults: Vec<Fault>) -> Faults {
 }
 
 impl Reader<'_> {
+    /// Turns the errors of the TOML reader into faults; false if the text is no TOML at all.
+    fn toml_errors(&mut self, errors: &[toml::de::Error]) -> bool {
+        let mut is_toml = true;
+        let mut line_before: Option<usize> = None;
+        // They come as the reader finds them, which is not the order of the text.
+        let mut errors: Vec<_> = errors.iter().collect();
+        errors.sort_by_key(|error| error.span().map_or(0, |span| span.start));
+        for error in errors {
+            let span = error.span().unwrap_or(0..0);
+            let word = self.text.get(span.clone()).unwrap_or_default();
+            if error.message() == "duplicate key" {
+                self.fault(span, format!("duplicate key `{}`", shown(word)));
+                continue;
+            }
+            is_toml = false;
+            // One mistake makes several errors as the reader finds its way again.
+            let before = self.text.get(..span.start).unwrap_or_default();
+            let line = before.matches('\n').count();
+            if line_before.is_none_or(|before| line > before + 1) {
+                self.fault(span, format!("not TOML: {}", error.message()));
+            }
+            line_before = Some(line);
+        }
+        is_toml
+    }
+
     fn profile(&mut self, name: &str, table: &Table<'_>) -> Profile {
         let params = match table.entry("param") {
             Some((_, value)) => self.params(value),

@@ -249,7 +249,8 @@ mod tests {
         for row in VERBS {
             let step = row.example.replace("[ ... ]", "[ { spin = \"1us\" } ]");
             let text = format!(
-                "about = \"x\"\n[channel.inbox]\nkind = \"pipe\"\n[channel.door]\nkind = \"futex\"\n\
+                "about = \"x\"\n\
+                 [channel.inbox]\nkind = \"pipe\"\n[channel.door]\nkind = \"futex\"\n\
                  [team.t]\nsize = 1\nsteps = [ {step} ]\n"
             );
             let source = Source {

@@ -472,8 +472,16 @@ mod tests {
         })
     }
 
+    /// So many cases, and no file of those that failed.
+    fn cases(count: u32) -> ProptestConfig {
+        ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::with_cases(count)
+        }
+    }
+
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(128))]
+        #![proptest_config(cases(128))]
 
         #[test]
         fn prints_what_it_reads(node in nodes()) {

@@ -168,6 +168,7 @@ impl Reader<'_> {
         let unit = stated
             .or_else(|| units.clone().find_map(unit_of))
             .unwrap_or(Unit::Count);
+        let before = self.faults.len();
         for expr in units {
             if let Some(found) = unit_of(expr)
                 && !fits(found, unit)
@@ -184,7 +185,9 @@ impl Reader<'_> {
         let limit = |expr: Option<&Expr>| expr.and_then(Expr::constant);
         let min_value = limit(min.as_ref()).unwrap_or(0.0);
         let max_value = limit(max.as_ref()).unwrap_or(f64::INFINITY);
-        if min_value > max_value {
+        if self.faults.len() > before {
+            // The limits are in another unit.
+        } else if min_value > max_value {
             let span = min.or(max).map_or(table.span.clone(), |expr| expr.span);
             let shown = |value| unit::exact(value, unit);
             let message = format!("min {} is above max {}", shown(min_value), shown(max_value));

@@ -202,7 +202,10 @@ impl<'a> Reader<'a> {
             && let Absent::Required(example) = row.absent
         {
             let message = format!("{} has no `{key}`", table.label);
-            let help = format!("add `{key} = {example}`: {}", row.about);
+            let help = match row.form {
+                Form::Table([]) => format!("add `{example}`: {}", row.about),
+                _ => format!("add `{key} = {example}`: {}", row.about),
+            };
             self.fault_with_help(table.span.clone(), message, help);
         }
         found
