@@ -27,3 +27,9 @@ pub mod output;
 
 #[cfg(feature = "cli")]
 pub mod cli;
+
+pub use host::Host;
+pub use plan::Plan;
+pub use profile::Profile;
+pub use record::Recording;
+pub use report::Report;

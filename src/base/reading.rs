@@ -87,4 +87,11 @@ impl<T> Reading<T> {
             Reading::Absent(absence) => Reading::Absent(absence),
         }
     }
+
+    pub fn and_then<U>(self, f: impl FnOnce(T) -> Reading<U>) -> Reading<U> {
+        match self {
+            Reading::Value(value) => f(value),
+            Reading::Absent(absence) => Reading::Absent(absence),
+        }
+    }
 }

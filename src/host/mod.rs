@@ -99,7 +99,9 @@ fn allowed(root: &Root, topology: &Topology) -> Result<CpuList, HostError> {
         // Without /proc nothing says that a CPU may not be used.
         Reading::Absent(_) => return Ok(online),
     };
-    let Reading::Value(mask) = status.cpus_allowed else { return Ok(online) };
+    let Reading::Value(mask) = status.cpus_allowed else {
+        return Ok(online);
+    };
     let allowed = mask.and(&online);
     if allowed.is_empty() {
         let (allowed, online) = (mask.to_string(), online.to_string());

@@ -28,10 +28,14 @@ pub(super) fn plan(
 ) -> Result<Plan, PlanError> {
     let mut faults = Vec::new();
     let facts = host.topology.facts(&host.allowed);
-    let bound = profile.bind(&overrides.params, &|name| facts.get(name)).map_err(|errors| {
-        let faults = errors.into_iter().map(|error| Fault::new(0..0, error.message));
-        Faults::new(&profile.source, faults.collect())
-    })?;
+    let bound = profile
+        .bind(&overrides.params, &|name| facts.get(name))
+        .map_err(|errors| {
+            let faults = errors
+                .into_iter()
+                .map(|error| Fault::new(0..0, error.message));
+            Faults::new(&profile.source, faults.collect())
+        })?;
     let scope = Scope::new(profile, facts, &bound);
     let parts = Parts::of(profile, overrides, &scope, &mut faults);
     let parts = match parts {

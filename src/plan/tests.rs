@@ -27,7 +27,9 @@ fn profile(text: &str) -> Profile {
 fn overrides(params: &[(&str, &str)]) -> Overrides {
     let params = params.iter();
     Overrides {
-        params: params.map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+        params: params
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect(),
         ..Overrides::default()
     }
 }

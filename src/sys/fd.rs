@@ -37,6 +37,20 @@ pub fn eventfd(count: EventCount) -> Result<OwnedFd, Errno> {
     }
 }
 
+/// A file in memory with this content, to be read from its start.
+pub fn memory_file(content: &[u8]) -> Result<OwnedFd, Errno> {
+    use std::io::{Seek, Write};
+    // SAFETY: a literal name; the descriptor is ours when the call succeeds.
+    let file = unsafe {
+        let fd = libc::memfd_create(c"schedload-orders".as_ptr(), libc::MFD_CLOEXEC);
+        OwnedFd::from_raw_fd(Errno::check(fd)?)
+    };
+    let mut file = std::fs::File::from(file);
+    file.write_all(content)?;
+    file.rewind()?;
+    Ok(file.into())
+}
+
 /// A raw descriptor made ours: for those handed over by the process that started this one.
 ///
 /// # Errors

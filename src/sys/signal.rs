@@ -3,7 +3,7 @@
 //! Must not know: what is stopped. Handlers do nothing but store and write to a descriptor.
 
 use super::{Errno, raw};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 extern "C" fn nothing(_signal: libc::c_int) {}
@@ -17,7 +17,7 @@ pub fn interrupt_signal() -> libc::c_int {
 /// since another run of this process may be using it; the signal is sent by nobody but us.
 pub fn be_interruptible() -> Result<(), Errno> {
     let handler = nothing as extern "C" fn(libc::c_int);
-    Disposition::set(interrupt_signal(), handler as libc::sighandler_t).map(std::mem::forget)
+    Disposition::set(interrupt_signal(), handler as libc::sighandler_t, 0).map(std::mem::forget)
 }
 
 /// A signal's disposition; restored when dropped.
@@ -27,12 +27,17 @@ pub struct Disposition {
 }
 
 impl Disposition {
-    fn set(signal: libc::c_int, handler: libc::sighandler_t) -> Result<Disposition, Errno> {
+    fn set(
+        signal: libc::c_int,
+        handler: libc::sighandler_t,
+        flags: libc::c_int,
+    ) -> Result<Disposition, Errno> {
         // SAFETY: zeroed sigactions are valid; the handler is async-signal-safe and never unloaded.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             let mut before: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handler;
+            action.sa_flags = flags;
             libc::sigemptyset(&raw mut action.sa_mask);
             Errno::check(libc::sigaction(signal, &raw const action, &raw mut before))?;
             Ok(Disposition { signal, before })
@@ -80,7 +85,8 @@ impl Stopping {
         let handler = caught as extern "C" fn(libc::c_int);
         CAUGHT.store(0, Ordering::Relaxed);
         let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
-        let set = |signal| Disposition::set(signal, handler as libc::sighandler_t);
+        let handler = handler as libc::sighandler_t;
+        let set = |signal| Disposition::set(signal, handler, libc::SA_RESETHAND);
         Ok(Stopping(
             signals.into_iter().map(set).collect::<Result<_, _>>()?,
         ))
@@ -92,17 +98,18 @@ pub fn stop_signal() -> Option<i32> {
     Some(CAUGHT.load(Ordering::Relaxed)).filter(|&signal| signal != 0)
 }
 
-/// While it lives, a caught stop signal also adds one to this eventfd.
-pub struct Reporting<'a>(#[expect(dead_code, reason = "keeps the eventfd open")] BorrowedFd<'a>);
+/// While it lives, a caught stop signal also adds one to an eventfd.
+pub struct Reporting(#[expect(dead_code, reason = "keeps the eventfd open")] OwnedFd);
 
-impl<'a> Reporting<'a> {
-    pub fn to(eventfd: BorrowedFd<'a>) -> Reporting<'a> {
-        REPORT_TO.store(eventfd.as_raw_fd(), Ordering::Relaxed);
-        Reporting(eventfd)
+impl Reporting {
+    pub fn to(eventfd: &OwnedFd) -> Result<Reporting, Errno> {
+        let fd = eventfd.try_clone()?;
+        REPORT_TO.store(fd.as_raw_fd(), Ordering::Relaxed);
+        Ok(Reporting(fd))
     }
 }
 
-impl Drop for Reporting<'_> {
+impl Drop for Reporting {
     fn drop(&mut self) {
         REPORT_TO.store(-1, Ordering::Relaxed);
     }

@@ -11,7 +11,10 @@ fn builtin(name: &str, params: &[(&str, &str)]) -> Plan {
 
 #[test]
 fn prints_hackbench() {
-    let plan = builtin("hackbench", &[("groups", "2"), ("fds", "3"), ("as", "threads")]);
+    let plan = builtin(
+        "hackbench",
+        &[("groups", "2"), ("fds", "3"), ("as", "threads")],
+    );
     insta::assert_snapshot!(show(&plan), @"");
 }
 
@@ -22,13 +25,21 @@ fn prints_pingpong() {
 
 #[test]
 fn prints_fanout() {
-    let plan = builtin("fanout", &[("kind", "eventfd"), ("work", "10us"), ("as", "processes")]);
+    let plan = builtin(
+        "fanout",
+        &[("kind", "eventfd"), ("work", "10us"), ("as", "processes")],
+    );
     insta::assert_snapshot!(show(&plan), @"");
 }
 
 #[test]
 fn every_builtin_plans_on_every_machine() {
-    let machines = ["pu:1", "core:2", TWO_NODES, "pack:8 [numa] l3:4 core:8 pu:2"];
+    let machines = [
+        "pu:1",
+        "core:2",
+        TWO_NODES,
+        "pack:8 [numa] l3:4 core:8 pu:2",
+    ];
     for machine in machines {
         for builtin in catalogue::BUILTINS {
             let profile = builtin.profile().unwrap();
@@ -60,8 +71,19 @@ fn leaves_out_what_does_nothing() {
         "#,
         &host("core:2"),
     );
-    let [op] = plan.teams[0].ops.as_slice() else { panic!("{:?}", plan.teams[0].ops) };
-    assert!(matches!(op, Op::Work { amount: Amount::PerMember(_), .. }), "{op:?}");
+    let [op] = plan.teams[0].ops.as_slice() else {
+        panic!("{:?}", plan.teams[0].ops)
+    };
+    assert!(
+        matches!(
+            op,
+            Op::Work {
+                amount: Amount::PerMember(_),
+                ..
+            }
+        ),
+        "{op:?}"
+    );
     assert_eq!(plan.notes, ["nobody uses channel `c`"]);
 }
 
@@ -87,7 +109,17 @@ fn loops_nest_by_position() {
             _ => format!("{op:?}"),
         })
         .collect();
-    assert_eq!(shape, ["loop 2 end 6", "loop 4 end 4", "spin", "again 1", "sleep", "again 0"]);
+    assert_eq!(
+        shape,
+        [
+            "loop 2 end 6",
+            "loop 4 end 4",
+            "spin",
+            "again 1",
+            "sleep",
+            "again 0"
+        ]
+    );
 }
 
 #[test]
@@ -106,8 +138,15 @@ fn keeps_only_me_in_addresses() {
         "#,
         &host("core:2"),
     );
-    let Op::Send { pick: Pick::At(to), .. } = &plan.teams[0].ops[0] else { panic!() };
-    let Amount::PerMember(node) = to else { panic!("{to:?}") };
+    let Op::Send {
+        pick: Pick::At(to), ..
+    } = &plan.teams[0].ops[0]
+    else {
+        panic!()
+    };
+    let Amount::PerMember(node) = to else {
+        panic!("{to:?}")
+    };
     assert_eq!(node.to_string(), "(me + 1) % 4");
     assert_eq!([0, 1, 2, 3].map(|me| to.of(me)), [1, 2, 3, 0]);
     let channel = &plan.channels[0];
@@ -134,7 +173,11 @@ fn places_members() {
     check("spread = 'node'", 1, &["0-7", "8-15"]);
     check("spread = 'llc'", 1, &["0-3", "4-7", "8-11", "12-15"]);
     check("spread = 'llc'\non = 'node:1'", 1, &["8-11", "12-15"]);
-    check("spread = 'core'\non = 'cpus:1-5'", 1, &["1", "2-3", "4-5", "1"]);
+    check(
+        "spread = 'core'\non = 'cpus:1-5'",
+        1,
+        &["1", "2-3", "4-5", "1"],
+    );
     check("pin = true", 1, &["0", "1", "2", "3"]);
     check("pin = true\non = 'cpus:2-3'", 9, &["2", "3"]);
     check("pin = true\nspread = 'node'", 1, &["0", "8", "1", "9"]);
@@ -161,7 +204,9 @@ fn the_allowed_cpus_are_the_machine() {
 #[test]
 fn the_fingerprint_is_of_the_work() {
     let hash = |text: &str, machine: &str, overrides: Overrides| {
-        Plan::new(&profile(text), &host(machine), &overrides).unwrap().hash
+        Plan::new(&profile(text), &host(machine), &overrides)
+            .unwrap()
+            .hash
     };
     let text = "about = 'x'\n[team.a]\nsize = 2\nsteps = [ { spin = '1us' } ]";
     let base = hash(text, "core:2", Overrides::default());
@@ -173,13 +218,33 @@ fn the_fingerprint_is_of_the_work() {
         change(&mut overrides);
         overrides
     };
-    same(hash(&text.replace("'x'", "'other words'"), "core:2", Overrides::default()));
+    same(hash(
+        &text.replace("'x'", "'other words'"),
+        "core:2",
+        Overrides::default(),
+    ));
     same(hash(text, "core:2", with(|it| it.seed = Some(7))));
-    differs(hash(text, "core:2", with(|it| it.duration = Some("1s".to_owned()))));
+    differs(hash(
+        text,
+        "core:2",
+        with(|it| it.duration = Some("1s".to_owned())),
+    ));
     differs(hash(text, "core:4", Overrides::default()));
-    differs(hash(&text.replace("1us", "2us"), "core:2", Overrides::default()));
-    differs(hash(&text.replace("size = 2", "size = 3"), "core:2", Overrides::default()));
-    differs(hash(&text.replace("size", "pin = true\nsize"), "core:2", Overrides::default()));
+    differs(hash(
+        &text.replace("1us", "2us"),
+        "core:2",
+        Overrides::default(),
+    ));
+    differs(hash(
+        &text.replace("size = 2", "size = 3"),
+        "core:2",
+        Overrides::default(),
+    ));
+    differs(hash(
+        &text.replace("size", "pin = true\nsize"),
+        "core:2",
+        Overrides::default(),
+    ));
 }
 
 #[test]

@@ -5,10 +5,17 @@ use crate::plan::{Op, Pick, show};
 use proptest::prelude::*;
 
 fn number() -> impl Strategy<Value = String> {
-    const NUMBERS: [&str; 11] =
-        ["0", "1", "2", "3", "cpus", "nodes", "n", "cpus / 3", "n - 1", "size", "2 * n"];
-    const MEMBERS: [&str; 6] =
-        ["me", "me + 1", "(me + 1) % size", "me - 1", "1 / me", "me % 2"];
+    const NUMBERS: [&str; 11] = [
+        "0", "1", "2", "3", "cpus", "nodes", "n", "cpus / 3", "n - 1", "size", "2 * n",
+    ];
+    const MEMBERS: [&str; 6] = [
+        "me",
+        "me + 1",
+        "(me + 1) % size",
+        "me - 1",
+        "1 / me",
+        "me % 2",
+    ];
     prop_oneof![
         4 => prop::sample::select(&NUMBERS[..]).prop_map(str::to_owned),
         1 => prop::sample::select(&MEMBERS[..]).prop_map(str::to_owned),
@@ -22,7 +29,10 @@ fn address() -> impl Strategy<Value = String> {
         Just("any".to_owned()),
         number(),
     ];
-    prop_oneof![Just("one".to_owned()), which.prop_map(|which| format!("many[{which}]"))]
+    prop_oneof![
+        Just("one".to_owned()),
+        which.prop_map(|which| format!("many[{which}]"))
+    ]
 }
 
 fn step() -> impl Strategy<Value = String> {
@@ -43,8 +53,13 @@ fn step() -> impl Strategy<Value = String> {
 }
 
 fn team(name: &'static str) -> impl Strategy<Value = String> {
-    const KEYS: [&str; 5] =
-        ["", "pin = true", "spread = 'llc'", "on = 'node:me'", "as = 'processes'"];
+    const KEYS: [&str; 5] = [
+        "",
+        "pin = true",
+        "spread = 'llc'",
+        "on = 'node:me'",
+        "as = 'processes'",
+    ];
     let keys = prop::sample::select(&KEYS[..]);
     let steps = prop::collection::vec(step(), 0..4).prop_map(|steps| steps.join(", "));
     (1..4, keys, steps).prop_map(move |(size, keys, steps)| {

@@ -42,17 +42,28 @@ fn rights() {
     let wanting = [
         ("policy = 'fifo'\npriority = 5", ""),
         ("nice = -5", ""),
-        ("policy = 'deadline'\ndeadline = { runtime = '1ms', period = '10ms' }", ""),
+        (
+            "policy = 'deadline'\ndeadline = { runtime = '1ms', period = '10ms' }",
+            "",
+        ),
         ("slice = '1ms'", ""),
     ];
     for (keys, expected) in wanting {
-        assert_eq!(refused(&team(&format!("size = 1\n{keys}")), &host), [expected], "for {keys}");
+        assert_eq!(
+            refused(&team(&format!("size = 1\n{keys}")), &host),
+            [expected],
+            "for {keys}"
+        );
     }
     assert_eq!(refused(&team("size = 1\nnice = 5"), &host), [""; 0]);
     host.limits.can_set_nice = true;
     host.kernel_release = Reading::Value("6.12".to_owned());
     for (keys, _) in wanting {
-        assert_eq!(refused(&team(&format!("size = 1\n{keys}")), &host), [""; 0], "for {keys}");
+        assert_eq!(
+            refused(&team(&format!("size = 1\n{keys}")), &host),
+            [""; 0],
+            "for {keys}"
+        );
     }
 }
 
@@ -69,16 +80,31 @@ fn limits() {
         assert_eq!(refused(&text, &host), expected);
     };
     let open_files = |host: &mut Host| {
-        host.limits.open_files = Some(Limit { soft: 20, hard: 256 });
+        host.limits.open_files = Some(Limit {
+            soft: 20,
+            hard: 256,
+        });
     };
     check("threads", open_files, &[""]);
     // A leader has the channels of one copy open at a time.
     check("processes", open_files, &[]);
-    check("threads", |host| host.limits.user_tasks = Some(Limit { soft: 500, hard: 9999 }), &[]);
     check(
         "threads",
         |host| {
-            host.limits.user_tasks = Some(Limit { soft: 500, hard: 9999 });
+            host.limits.user_tasks = Some(Limit {
+                soft: 500,
+                hard: 9999,
+            })
+        },
+        &[],
+    );
+    check(
+        "threads",
+        |host| {
+            host.limits.user_tasks = Some(Limit {
+                soft: 500,
+                hard: 9999,
+            });
             host.limits.user_tasks_enforced = true;
         },
         &[""],
@@ -87,7 +113,11 @@ fn limits() {
         "threads",
         |host| {
             let file = "/sys/fs/cgroup/a/pids.max".to_owned();
-            host.limits.cgroup_tasks = Some(CgroupLimit { file, max: 1500, used: 700 });
+            host.limits.cgroup_tasks = Some(CgroupLimit {
+                file,
+                max: 1500,
+                used: 700,
+            });
         },
         &[""],
     );
@@ -99,9 +129,21 @@ fn limits() {
         },
         &[""],
     );
-    check("threads", |host| host.limits.max_map_count = Some(2000), &[""]);
-    check("processes", |host| host.limits.max_map_count = Some(2000), &[]);
-    check("threads", |host| host.limits.memory_available_bytes = Some(1 << 20), &[""]);
+    check(
+        "threads",
+        |host| host.limits.max_map_count = Some(2000),
+        &[""],
+    );
+    check(
+        "processes",
+        |host| host.limits.max_map_count = Some(2000),
+        &[],
+    );
+    check(
+        "threads",
+        |host| host.limits.memory_available_bytes = Some(1 << 20),
+        &[""],
+    );
     check(
         "processes",
         |host| {
@@ -116,10 +158,16 @@ fn limits() {
 #[test]
 fn a_soft_limit_is_raised_and_said() {
     let mut host = host("core:2");
-    host.limits.open_files = Some(Limit { soft: 32, hard: 4096 });
+    host.limits.open_files = Some(Limit {
+        soft: 32,
+        hard: 4096,
+    });
     let text = "about = 'x'\n[channel.c]\nkind = 'pipe'\n[team.w]\nsize = 1\n\
                 steps = [ { send = 'c' }, { receive = 'c' } ]";
     let plan = planned(text, &host);
-    assert_eq!(plan.notes, ["the limit of open files (RLIMIT_NOFILE) is raised from 32 to 34"]);
+    assert_eq!(
+        plan.notes,
+        ["the limit of open files (RLIMIT_NOFILE) is raised from 32 to 34"]
+    );
     assert_eq!(plan.needs.limits[0].max, 4096);
 }

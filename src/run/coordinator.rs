@@ -1,0 +1,421 @@
+//! The thread that called: makes everything ready, opens the gate, keeps the time, ends the run.
+//!
+//! It sleeps through warm-up and window. Must not know: what tasks do.
+
+use super::gate::{Gate, Readiness};
+use super::leader::{self, Could};
+use super::program::Channels;
+use super::stage::{Pace, Stage};
+use super::{Control, Progress, RunError, cost, crew, failure, spec};
+use crate::plan::Plan;
+use crate::record::memory::{Memory, Phase, TaskState};
+use crate::record::recorder::Recorders;
+use crate::record::recording::{End, HarnessCost, Recording};
+use crate::record::{Layout, gather};
+use crate::sys::clock::{self, Clock, Source};
+use crate::sys::cpu::CurrentCpu;
+use crate::sys::event::{self, Woken};
+use crate::sys::fd::{self, EventCount};
+use crate::sys::rights::OpenFiles;
+use crate::sys::scheduling::{self, Attributes};
+use crate::sys::signal::{self, Blocked, Reporting};
+use crate::sys::usage::{Of, Usage, usage};
+use crate::sys::{Errno, raw, thread};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+pub(super) fn run(
+    plan: &Plan,
+    source: Source,
+    control: &Control<'_>,
+) -> Result<Recording, RunError> {
+    if plan.has_processes() && !leader::can_lead() {
+        return Err(RunError::NoLeader);
+    }
+    let _limit = OpenFiles::allow(plan.needs.open_files)
+        .map_err(RunError::system("raising the limit on open files"))?;
+    let pace = Pace::measure(plan, Clock::calibrate(source));
+    let harness = cost::measure(plan, pace.clock)?;
+    let (memory, unbound) = Memory::create(Layout::new(spec::spec(plan)))
+        .map_err(RunError::system("shared memory for recording"))?;
+    let foreground = plan.teams.iter().filter(|team| !team.background);
+    let n_foreground = foreground.map(|team| team.size * plan.copies).sum();
+    memory.control().n_foreground.store(n_foreground, Relaxed);
+    signal::be_interruptible().map_err(RunError::system("sigaction"))?;
+
+    let event = fd::eventfd(EventCount::Sum).map_err(RunError::system("eventfd"))?;
+    let _reporting = Reporting::to(&event).map_err(RunError::system("eventfd"))?;
+    let gate = Gate::new().map_err(RunError::system("pipes of the start gate"))?;
+    let mut coordinator = Coordinator {
+        plan,
+        memory: &memory,
+        pace,
+        control,
+        event,
+        harness,
+        notes: unbound.into_iter().collect(),
+        start_ns: 0,
+        gate_ns: 0,
+        end: End::Done,
+    };
+    if plan.has_processes() {
+        coordinator.processes(gate)
+    } else {
+        coordinator.threads(gate)
+    }
+}
+
+struct Coordinator<'a> {
+    plan: &'a Plan,
+    memory: &'a Memory,
+    pace: Pace,
+    control: &'a Control<'a>,
+    event: OwnedFd,
+    harness: HarnessCost,
+    notes: Vec<String>,
+    /// From the first task's creation until all were ready.
+    start_ns: u64,
+    /// When the gate was opened (CLOCK_MONOTONIC).
+    gate_ns: u64,
+    end: End,
+}
+
+/// Who the tasks are, for getting them out of their waits.
+#[derive(Clone, Copy)]
+enum Tasks<'c, 'a> {
+    Threads(&'c [Channels<'a>]),
+    /// The leader holds the other end of this pipe until it has reaped everybody.
+    Processes {
+        ready: &'c OwnedFd,
+    },
+}
+
+/// What ended a wait of the coordinator.
+enum Ended {
+    Done,
+    TimeUp,
+    Interrupted(i32),
+    /// The task of this number failed.
+    Failed(usize),
+    LeaderGone,
+}
+
+impl Coordinator<'_> {
+    /// All tasks as threads of this process.
+    fn threads(&mut self, gate: Gate) -> Result<Recording, RunError> {
+        let (plan, memory) = (self.plan, self.memory);
+        let recorders = Recorders::new(memory, self.pace.clock, CurrentCpu::find());
+        let stage = Stage {
+            plan,
+            memory,
+            recorders: &recorders,
+            pace: self.pace,
+            gate: gate.for_tasks(),
+            event: self.event.as_raw_fd(),
+        };
+        let open = |copy| {
+            Channels::open(plan, memory, copy).map_err(|(name, error)| {
+                let what = format!("opening channel `{name}`: {}", error.call);
+                RunError::System {
+                    what,
+                    errno: error.errno,
+                }
+            })
+        };
+        let channels: Vec<Channels<'_>> = (0..plan.copies).map(open).collect::<Result<_, _>>()?;
+        let tasks = Tasks::Threads(&channels);
+        let before = usage(Of::Process);
+        let begun = clock::monotonic_ns();
+        thread::crew(|crew| {
+            let ran = self
+                .start_threads(crew, &stage, &channels)
+                .and_then(|()| self.wait_ready(&gate.ready_out, begun))
+                .and_then(|()| self.through(&gate.go_in, tasks));
+            if ran.is_err() {
+                self.abandon(&gate.go_in, tasks);
+            }
+            crew.join();
+            ran
+        })?;
+        let elapsed_ns = clock::monotonic_ns() - self.gate_ns;
+        Ok(self.recording(elapsed_ns, usage(Of::Process).since(before)))
+    }
+
+    fn start_threads<'a>(
+        &self,
+        crew: &mut thread::Crew<'a>,
+        stage: &Stage<'a>,
+        channels: &'a [Channels<'a>],
+    ) -> Result<(), RunError> {
+        // Threads inherit the mask, so that a stop signal comes to this thread.
+        let _blocked = Blocked::stop_signals();
+        for (copy, channels) in (0..).zip(channels) {
+            let started = crew::start(crew, stage, copy, channels);
+            let what = || format!("starting {} threads", self.plan.n_tasks());
+            started.map_err(|errno| RunError::System {
+                what: what(),
+                errno,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// All tasks through a leader.
+    fn processes(&mut self, gate: Gate) -> Result<Recording, RunError> {
+        let before = usage(Of::Children);
+        let begun = clock::monotonic_ns();
+        let Gate {
+            ready_out,
+            ready_in,
+            go_out,
+            go_in,
+        } = gate;
+        let (ready, go, event) = (ready_in.as_fd(), go_out.as_fd(), self.event.as_fd());
+        let mut leader = leader::spawn(self.plan, self.pace, self.memory, ready, go, event)
+            .map_err(RunError::system("starting the leader process"))?;
+        // From now on only the leader and its tasks hold it, so that its end is theirs.
+        drop(ready_in);
+        let tasks = Tasks::Processes { ready: &ready_out };
+        let ran = self
+            .wait_ready(&ready_out, begun)
+            .and_then(|()| self.through(&go_in, tasks));
+        if ran.is_err() {
+            self.abandon(&go_in, tasks);
+        }
+        let ended = leader.wait();
+        let reaped_ns = self.memory.control().reaped_ns.load(Acquire);
+        if reaped_ns == 0 {
+            let how = ended.map_or_else(|error| error.to_string(), |status| status.to_string());
+            return Err(RunError::LeaderEnded(how));
+        }
+        ran?;
+        let elapsed_ns = reaped_ns.saturating_sub(self.gate_ns);
+        Ok(self.recording(elapsed_ns, usage(Of::Children).since(before)))
+    }
+
+    /// Until every task is at the gate.
+    fn wait_ready(&mut self, ready_out: &OwnedFd, begun: u64) -> Result<(), RunError> {
+        let of = self.plan.n_tasks();
+        let mut ready = 0;
+        while ready < of {
+            let progress = self.control.progress;
+            let tell = |ready| {
+                if let Some(progress) = progress {
+                    progress(Progress::Starting { ready, of });
+                }
+            };
+            let waited = Gate::wait_ready(ready_out, &mut ready, of, self.event.as_fd(), &tell);
+            match waited.map_err(RunError::system("waiting for tasks to be ready"))? {
+                Readiness::AllReady => {}
+                Readiness::Event => self.check_start()?,
+                Readiness::Ended => {
+                    self.check_start()?;
+                    return Err(RunError::LeaderEnded(
+                        "before all tasks were ready".to_owned(),
+                    ));
+                }
+            }
+        }
+        self.check_start()?;
+        self.start_ns = clock::monotonic_ns() - begun;
+        Ok(())
+    }
+
+    /// What the event before the gate was, if it ends the run.
+    fn check_start(&self) -> Result<(), RunError> {
+        self.drain_event();
+        if let Some(signal) = signal::stop_signal() {
+            return Err(RunError::Interrupted(signal));
+        }
+        let control = self.memory.control();
+        match control.leader_call.load(Acquire) {
+            0 => {}
+            could => {
+                let errno = Errno(control.leader_errno.load(Relaxed));
+                let what = format!("the leader process could not {}", Could::words(could));
+                return Err(RunError::System { what, errno });
+            }
+        }
+        match control.failed.load(Acquire) {
+            0 => Ok(()),
+            failed => {
+                let ids = spec::task_ids(self.plan);
+                let failure = failure::describe(self.plan, self.memory, &ids, failed as usize - 1);
+                Err(RunError::Start(failure))
+            }
+        }
+    }
+
+    /// From opening the gate until no task has anything left to do.
+    fn through(&mut self, go_in: &OwnedFd, tasks: Tasks<'_, '_>) -> Result<(), RunError> {
+        if let Some(priority) = self.control.coordinator_fifo {
+            let attributes = Attributes {
+                policy: Some(scheduling::FIFO),
+                priority: Some(priority.into()),
+                ..Attributes::default()
+            };
+            scheduling::set(&attributes)
+                .map_err(RunError::system("making the main thread SCHED_FIFO"))?;
+        }
+        if self.plan.warmup_ns == 0 {
+            self.set_phase(Phase::Window);
+        }
+        self.gate_ns = clock::monotonic_ns();
+        Gate::open(go_in).map_err(RunError::system("opening the start gate"))?;
+        let mut ended = Ended::TimeUp;
+        if self.plan.warmup_ns > 0 {
+            ended = self.wait(Some(self.plan.warmup_ns), tasks);
+            if let Ended::Interrupted(signal) = ended {
+                return Err(RunError::Interrupted(signal));
+            }
+            self.set_phase(Phase::Window);
+        }
+        if let Ended::TimeUp = ended {
+            ended = self.wait(self.plan.duration_ns, tasks);
+        }
+        self.set_phase(Phase::After);
+        self.end = match ended {
+            Ended::Done => End::Done,
+            Ended::TimeUp => End::TimeUp,
+            Ended::Interrupted(signal) => End::Interrupted(signal),
+            Ended::LeaderGone => return Err(RunError::LeaderEnded("during the run".to_owned())),
+            Ended::Failed(task) => {
+                let ids = spec::task_ids(self.plan);
+                End::Failed(failure::describe(self.plan, self.memory, &ids, task))
+            }
+        };
+        self.get_out(tasks);
+        Ok(())
+    }
+
+    fn set_phase(&self, phase: Phase) {
+        let control = self.memory.control();
+        match phase {
+            Phase::Warmup => {}
+            Phase::Window => control.window.begin.store(self.pace.clock.now(), Relaxed),
+            Phase::After => control.window.end.store(self.pace.clock.now(), Relaxed),
+        }
+        control.phase.store(phase as u32, Release);
+    }
+
+    /// Sleeps until the foreground is done, something happens, or the time is up.
+    fn wait(&self, limit_ns: Option<u64>, tasks: Tasks<'_, '_>) -> Ended {
+        const TELL_EVERY_NS: u64 = 100_000_000;
+        let control = self.memory.control();
+        let warmup = Phase::of(control.phase.load(Relaxed)) == Phase::Warmup;
+        let begin = clock::monotonic_ns();
+        loop {
+            self.drain_event();
+            if let Some(signal) = signal::stop_signal() {
+                return Ended::Interrupted(signal);
+            }
+            match control.failed.load(Acquire) {
+                0 => {}
+                failed => return Ended::Failed(failed as usize - 1),
+            }
+            if control.n_foreground.load(Acquire) == 0 {
+                return Ended::Done;
+            }
+            let passed_ns = clock::monotonic_ns() - begin;
+            let left = limit_ns.map(|limit| limit.saturating_sub(passed_ns));
+            if left == Some(0) {
+                return Ended::TimeUp;
+            }
+            let mut nap = left;
+            if let Some(progress) = self.control.progress {
+                progress(match limit_ns {
+                    Some(of_ns) if warmup => Progress::Warmup { passed_ns, of_ns },
+                    of_ns => Progress::Window { passed_ns, of_ns },
+                });
+                nap = Some(left.unwrap_or(TELL_EVERY_NS).min(TELL_EVERY_NS));
+            }
+            let woken = match tasks {
+                Tasks::Threads(_) => event::wait_readable(&[self.event.as_fd()], nap),
+                Tasks::Processes { ready } => {
+                    event::wait_readable(&[self.event.as_fd(), ready.as_fd()], nap)
+                }
+            };
+            if woken == Ok(Woken::Ready(1)) && control.n_foreground.load(Acquire) != 0 {
+                return Ended::LeaderGone;
+            }
+        }
+    }
+
+    fn drain_event(&self) {
+        let readable = event::wait_readable(&[self.event.as_fd()], Some(0));
+        if readable == Ok(Woken::Ready(0)) {
+            let _ = raw::read(self.event.as_raw_fd(), &mut [0; 8]);
+        }
+    }
+
+    /// Ends what was begun: nobody waits at the gate or in a step any more.
+    fn abandon(&self, go_in: &OwnedFd, tasks: Tasks<'_, '_>) {
+        self.set_phase(Phase::After);
+        let _ = Gate::open(go_in);
+        self.get_out(tasks);
+    }
+
+    /// Interrupts tasks until all have checked out. A signal can come before the call that it is
+    /// to interrupt, hence again and again.
+    fn get_out(&self, tasks: Tasks<'_, '_>) {
+        const PAUSE_NS: u64 = 500_000;
+        if let Some(progress) = self.control.progress {
+            progress(Progress::Stopping);
+        }
+        // A task that has nothing to wait for any more leaves by itself.
+        let mut patience = u32::from(matches!(self.end, End::Done));
+        loop {
+            let mut inside = 0;
+            for task in 0..self.plan.n_tasks() as usize {
+                let slot = self.memory.slot(task);
+                if slot.state.load(Acquire) == TaskState::Running as u32 {
+                    inside += 1;
+                    if patience == 0 {
+                        signal::interrupt(slot.pid.load(Relaxed), slot.tid.load(Relaxed));
+                    }
+                }
+            }
+            if inside == 0 {
+                return;
+            }
+            if patience == 0
+                && let Tasks::Threads(channels) = tasks
+            {
+                let ends = channels.iter().flat_map(|channels| &channels.ends);
+                ends.for_each(|end| end.channel.interrupt());
+            }
+            if let Tasks::Processes { ready } = tasks
+                && event::wait_readable(&[ready.as_fd()], Some(0)) == Ok(Woken::Ready(0))
+            {
+                return;
+            }
+            patience = 0;
+            clock::sleep(PAUSE_NS);
+        }
+    }
+
+    fn recording(&mut self, elapsed_ns: u64, usage: Usage) -> Recording {
+        let window = &self.memory.control().window;
+        let (begin, end) = (window.begin.load(Relaxed), window.end.load(Relaxed));
+        let ids = spec::task_ids(self.plan);
+        let (negative_differences, strangers) = gather::oddities(self.memory);
+        if strangers > 0 {
+            let note = format!("tasks were seen {strangers} times on CPUs that are not allowed");
+            self.notes.push(note);
+        }
+        Recording {
+            elapsed_ns,
+            window_ns: self.pace.clock.ns(end.saturating_sub(begin)),
+            user_ns: usage.user_ns,
+            sys_ns: usage.sys_ns,
+            start_ns: self.start_ns,
+            end: self.end.clone(),
+            series: gather::series(self.memory, &ids),
+            teams: gather::teams(self.memory, &spec::team_ids(self.plan), self.pace.clock),
+            tasks: gather::tasks(self.memory, &ids),
+            negative_differences,
+            harness: self.harness,
+            notes: std::mem::take(&mut self.notes),
+        }
+    }
+}

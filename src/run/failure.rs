@@ -1,0 +1,151 @@
+//! What went wrong in a task, as numbers in its slot and as words in the recording.
+//!
+//! Must not know: what a failure leads to.
+
+use crate::plan::{Op, Pick, Plan};
+use crate::record::gather::TaskId;
+use crate::record::memory::{Memory, TaskSlot, TaskState};
+use crate::record::recording::Failure;
+use crate::step::channel::{Call, Hitch};
+use crate::sys::Errno;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+
+/// What a task tried when it failed; the number is what its slot holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum Tried {
+    SetAffinity = 1,
+    SetScheduling,
+    WaitAtGate,
+    Read,
+    Write,
+    FutexWait,
+    FutexWake,
+    /// The other side of a channel is gone.
+    ReadAtEnd,
+}
+
+const WORDS: &[(Tried, &str)] = &[
+    (Tried::SetAffinity, "sched_setaffinity"),
+    (Tried::SetScheduling, "sched_setattr"),
+    (Tried::WaitAtGate, "poll"),
+    (Tried::Read, "read"),
+    (Tried::Write, "write"),
+    (Tried::FutexWait, "futex wait"),
+    (Tried::FutexWake, "futex wake"),
+    (Tried::ReadAtEnd, "read"),
+];
+
+/// In place of an operation's number: before the first one.
+pub(super) const AT_START: u32 = u32::MAX;
+
+/// A failure on its way to the slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Failed {
+    pub op: u32,
+    pub tried: Tried,
+    pub errno: Errno,
+}
+
+impl Failed {
+    /// The failure that a hitch is, unless it is an interrupt.
+    pub(super) fn of_hitch(op: usize, hitch: Hitch) -> Option<Failed> {
+        let (tried, errno) = match hitch {
+            Hitch::Interrupted => return None,
+            Hitch::Ended => (Tried::ReadAtEnd, Errno(libc::EPIPE)),
+            Hitch::Failed {
+                call: Call::Read,
+                errno,
+            } => (Tried::Read, errno),
+            Hitch::Failed {
+                call: Call::Write,
+                errno,
+            } => (Tried::Write, errno),
+            Hitch::Failed {
+                call: Call::FutexWait,
+                errno,
+            } => (Tried::FutexWait, errno),
+            Hitch::Failed {
+                call: Call::FutexWake,
+                errno,
+            } => (Tried::FutexWake, errno),
+        };
+        Some(Failed {
+            op: op as u32,
+            tried,
+            errno,
+        })
+    }
+
+    pub(super) fn store(self, slot: &TaskSlot) {
+        slot.failed_op.store(self.op, Relaxed);
+        slot.failed_call.store(self.tried as u32, Relaxed);
+        slot.failed_errno.store(self.errno.0, Relaxed);
+    }
+}
+
+/// Makes `task` the run's failed task if it is the first. The slot must have been written before;
+/// pairs with the Acquire of who reads `failed`.
+pub(super) fn announce(memory: &Memory, task: usize) {
+    let failed = &memory.control().failed;
+    let _ = failed.compare_exchange(0, task as u32 + 1, AcqRel, Relaxed);
+}
+
+/// The failure of a task in words.
+pub(super) fn describe(plan: &Plan, memory: &Memory, ids: &[TaskId], task: usize) -> Failure {
+    let slot = memory.slot(task);
+    let id = ids[task];
+    let team = &plan.teams[id.team];
+    let task_idx = id.copy * team.size + id.index;
+    let named = |step: String, call: &str, error: String| Failure {
+        team: team.name.clone(),
+        task_idx,
+        step,
+        call: call.to_owned(),
+        error,
+    };
+    if slot.state.load(Relaxed) == TaskState::Killed as u32 {
+        let error = match slot.signal.load(Relaxed) {
+            0 => "ended without having been told to".to_owned(),
+            signal => format!("killed by signal {signal}"),
+        };
+        return named("unknown".to_owned(), "none", error);
+    }
+    let tried = slot.failed_call.load(Relaxed);
+    let words = WORDS
+        .iter()
+        .find(|(code, _)| *code as u32 == tried)
+        .map(|&(_, words)| words);
+    let op = slot.failed_op.load(Relaxed);
+    let step = match team.ops.get(op as usize) {
+        _ if op == AT_START => "start".to_owned(),
+        Some(op) => step_words(plan, op),
+        None => "unknown".to_owned(),
+    };
+    let errno = Errno(slot.failed_errno.load(Relaxed));
+    let error = match tried == Tried::ReadAtEnd as u32 {
+        true => "end of file: everybody who could send is gone".to_owned(),
+        false => errno.to_string(),
+    };
+    named(step, words.unwrap_or("unknown"), error)
+}
+
+fn step_words(plan: &Plan, op: &Op) -> String {
+    let address = |channel: u32, pick: &Pick| {
+        let name = &plan.channels[channel as usize].name;
+        match pick {
+            Pick::All => format!("{name}[*]"),
+            Pick::Next => format!("{name}[next]"),
+            Pick::Any => format!("{name}[any]"),
+            Pick::At(_) => name.clone(),
+        }
+    };
+    match op {
+        Op::Send { channel, pick, .. } => format!("send {}", address(*channel, pick)),
+        Op::Receive { channel, pick, .. } => format!("receive {}", address(*channel, pick)),
+        Op::Work { kind, .. } => kind.clone(),
+        Op::Loop { .. } | Op::Again { .. } => "repeat".to_owned(),
+        Op::Forever { .. } => "forever".to_owned(),
+        Op::Measure { .. } | Op::EndMeasure { .. } => "measure".to_owned(),
+    }
+}

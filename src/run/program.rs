@@ -1,0 +1,206 @@
+//! A team's operations resolved for one task: channels found, amounts fixed.
+//!
+//! Made before the gate, by whoever creates the task, so that a worker never allocates. Must not
+//! know: how steps are done (`worker.rs`).
+
+use crate::plan::{Op, Pick, Plan};
+use crate::record::Memory;
+use crate::record::recorder::Since;
+use crate::record::stamp::Ring;
+use crate::step::channel::{self, Channel, OpenError, Opening, Scope};
+use crate::step::work;
+
+/// All channel instances of one copy, in the order of the plan.
+pub(super) struct Channels<'a> {
+    pub ends: Vec<End<'a>>,
+    /// Where each channel's instances begin.
+    first: Vec<usize>,
+}
+
+/// One instance of a channel and what goes with it.
+pub(super) struct End<'a> {
+    pub channel: Box<dyn Channel + 'a>,
+    /// Where its stamps are, unless messages carry them.
+    pub ring: Option<Ring<'a>>,
+    /// What a CPU change over a wake is.
+    pub wake_is: Since,
+}
+
+impl<'a> Channels<'a> {
+    /// Opens the channels of a copy, in order of instances.
+    ///
+    /// # Errors
+    ///
+    /// The name of the channel that could not be opened, and why.
+    pub(super) fn open(
+        plan: &Plan,
+        memory: &'a Memory,
+        copy: u32,
+    ) -> Result<Channels<'a>, (String, OpenError)> {
+        let mut ends = Vec::new();
+        let mut first = Vec::new();
+        for (number, channel) in plan.channels.iter().enumerate() {
+            first.push(ends.len());
+            let Some(kind) = channel::find(&channel.kind) else {
+                continue;
+            };
+            let scope = if channel.across_processes {
+                Scope::Shared
+            } else {
+                Scope::Private
+            };
+            for instance in 0..channel.count as usize {
+                let (offset, _) = memory.layout.channel(copy as usize, number, instance);
+                let bytes = channel.bytes as usize;
+                let opening = Opening {
+                    scope,
+                    bytes,
+                    shared: &memory.shared,
+                    offset,
+                };
+                let opened = (kind.open)(&opening);
+                ends.push(End {
+                    channel: opened.map_err(|error| (channel.name.clone(), error))?,
+                    ring: memory.ring(copy as usize, number, instance),
+                    wake_is: if kind.wake_blocks {
+                        Since::Sleeping
+                    } else {
+                        Since::Running
+                    },
+                });
+            }
+        }
+        Ok(Channels { ends, first })
+    }
+}
+
+/// What a worker goes through; positions are those of the plan's operations.
+pub(super) struct Program {
+    pub steps: Vec<Step>,
+    /// A number for each step: rounds left of a loop, when a measure block began, whose turn is
+    /// next.
+    pub numbers: Vec<u64>,
+    /// For messages in and out.
+    pub buffer: Vec<u8>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    Send {
+        ends: Ends,
+        bytes: usize,
+    },
+    Receive {
+        ends: Ends,
+        bytes: usize,
+    },
+    Loop {
+        count: u64,
+        end: usize,
+    },
+    Forever,
+    Again {
+        begin: usize,
+    },
+    Measure,
+    EndMeasure {
+        begin: usize,
+        measure: u16,
+    },
+    Work {
+        kind: &'static work::Kind,
+        amount: u64,
+    },
+}
+
+/// Which instances, as positions in [`Channels::ends`].
+#[derive(Clone, Copy)]
+pub(super) enum Ends {
+    /// Each in turn; one, usually.
+    Each {
+        first: usize,
+        n: usize,
+    },
+    Next {
+        first: usize,
+        n: usize,
+    },
+    Any {
+        first: usize,
+        n: usize,
+    },
+}
+
+impl Program {
+    /// The program of member `me` of a team.
+    pub(super) fn new(plan: &Plan, team: usize, me: u32, channels: &Channels<'_>) -> Program {
+        let team = &plan.teams[team];
+        let mut measures = Vec::new();
+        let mut numbers = vec![0; team.ops.len()];
+        let mut steps = Vec::with_capacity(team.ops.len());
+        for (at, op) in team.ops.iter().enumerate() {
+            let ends = |channel: u32, pick: &Pick| {
+                let first = channels.first[channel as usize];
+                let n = plan.channels[channel as usize].count as usize;
+                match pick {
+                    Pick::All => Ends::Each { first, n },
+                    Pick::Next => Ends::Next { first, n },
+                    Pick::Any => Ends::Any { first, n },
+                    Pick::At(which) => Ends::Each {
+                        first: first + which.of(me) as usize,
+                        n: 1,
+                    },
+                }
+            };
+            steps.push(match op {
+                Op::Send {
+                    channel,
+                    pick,
+                    bytes,
+                } => Step::Send {
+                    ends: ends(*channel, pick),
+                    bytes: *bytes as usize,
+                },
+                Op::Receive {
+                    channel,
+                    pick,
+                    bytes,
+                } => Step::Receive {
+                    ends: ends(*channel, pick),
+                    bytes: *bytes as usize,
+                },
+                Op::Loop { count, end } => Step::Loop {
+                    count: count.of(me),
+                    end: *end as usize,
+                },
+                Op::Forever { .. } => Step::Forever,
+                Op::Again { begin } => Step::Again {
+                    begin: *begin as usize,
+                },
+                Op::Measure { .. } => {
+                    measures.push(at);
+                    Step::Measure
+                }
+                Op::EndMeasure { measure } => Step::EndMeasure {
+                    begin: measures.pop().unwrap_or(at),
+                    measure: *measure as u16,
+                },
+                Op::Work { kind, amount } => match work::find(kind) {
+                    Some(kind) => Step::Work {
+                        kind,
+                        amount: amount.of(me),
+                    },
+                    // The plan knows the rows, so there is one.
+                    None => Step::Measure,
+                },
+            });
+            // A turn starts at the task's own index.
+            numbers[at] = u64::from(me);
+        }
+        Program {
+            steps,
+            numbers,
+            buffer: vec![b'-'; (team.buffer_bytes as usize).max(16)],
+        }
+    }
+}

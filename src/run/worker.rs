@@ -1,0 +1,305 @@
+//! One task: made ready, through its steps, checked out.
+//!
+//! This is the one place where a wakeup is defined. The waker stamps, then wakes; the wakee notes
+//! the time, waits, and when its wait has returned reads the clock first of all: the difference to
+//! the stamp is the wakeup latency if the stamp is not older than the wakee's note, else the
+//! message was found ready. In the interval are the waker's system call up to the wake, the choice
+//! of a CPU, IPI and idle exit, the run delay, and the wakee's return to user space. Must not know:
+//! what kinds of channel there are, who created the task.
+
+use super::failure::{self, AT_START, Failed, Tried};
+use super::gate::TaskGate;
+use super::program::{Channels, Ends, Program, Step};
+use crate::base::{CpuList, Random, Reading, State};
+use crate::host::task;
+use crate::record::Recorder;
+use crate::record::gather::state_word;
+use crate::record::memory::{Memory, Phase, TaskState};
+use crate::record::recorder::Since;
+use crate::record::stamp::Stamp;
+use crate::step::channel::Hitch;
+use crate::step::work::Tools;
+use crate::sys::scheduling::{self, Attributes};
+use crate::sys::usage::{Of, usage};
+use crate::sys::{Errno, clock, fd, raw, thread};
+use std::os::fd::RawFd;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+
+/// All that a task needs, prepared by whoever creates it.
+pub(super) struct Worker<'a> {
+    pub task: usize,
+    pub name: String,
+    pub program: Program,
+    pub channels: &'a Channels<'a>,
+    pub recorder: Recorder<'a>,
+    pub memory: &'a Memory,
+    pub random: Random,
+    pub clock: clock::Clock,
+    pub rounds_per_us: u64,
+    pub attributes: Attributes,
+    /// Where it may run; `None`: wherever its creator may.
+    pub cpus: Option<CpuList>,
+    pub sleeps: bool,
+    /// Whether its steps start over until the window ends.
+    pub starts_over: bool,
+    pub background: bool,
+    pub gate: TaskGate,
+    /// An eventfd that wakes the coordinator.
+    pub event: RawFd,
+}
+
+/// Why a task stops before its last step.
+enum Stop {
+    /// The window is over.
+    Over,
+    Failed(Failed),
+}
+
+impl Stop {
+    fn at_start(tried: Tried) -> impl Fn(Errno) -> Stop {
+        move |errno| {
+            Stop::Failed(Failed {
+                op: AT_START,
+                tried,
+                errno,
+            })
+        }
+    }
+}
+
+impl Worker<'_> {
+    /// The task's whole life.
+    pub(super) fn run(mut self) {
+        let slot = self.recorder.slot();
+        let (pid, tid) = thread::ids();
+        slot.pid.store(pid, Relaxed);
+        slot.tid.store(tid, Relaxed);
+        slot.state.store(TaskState::Running as u32, Release);
+        let result = self.start().and_then(|()| self.steps());
+        if let Err(Stop::Failed(failed)) = result {
+            failed.store(slot);
+            failure::announce(self.memory, self.task);
+            self.wake_coordinator();
+        }
+        if !self.background && self.memory.control().n_foreground.fetch_sub(1, AcqRel) == 1 {
+            self.wake_coordinator();
+        }
+        self.keep_kernel_counts();
+        slot.state.store(TaskState::CheckedOut as u32, Release);
+    }
+
+    /// Attributes first, so that the task waits at the gate as it will run.
+    fn start(&mut self) -> Result<(), Stop> {
+        thread::set_name(&self.name);
+        if self.sleeps {
+            thread::set_least_timer_slack();
+        }
+        let prepared = self.prepare();
+        // Also a task that failed is waited for at the gate.
+        self.gate.ready().map_err(Stop::at_start(Tried::Write))?;
+        prepared?;
+        self.gate
+            .wait()
+            .map_err(Stop::at_start(Tried::WaitAtGate))?;
+        if self.recorder.phase() == Phase::After {
+            // The gate was opened to send everybody home.
+            return Err(Stop::Over);
+        }
+        self.recorder.begin();
+        Ok(())
+    }
+
+    fn prepare(&self) -> Result<(), Stop> {
+        if let Some(cpus) = &self.cpus {
+            scheduling::set_affinity(cpus).map_err(Stop::at_start(Tried::SetAffinity))?;
+        }
+        scheduling::set(&self.attributes).map_err(Stop::at_start(Tried::SetScheduling))
+    }
+
+    /// The step loop.
+    fn steps(&mut self) -> Result<(), Stop> {
+        let done = self.rounds();
+        self.recorder.end();
+        done
+    }
+
+    fn rounds(&mut self) -> Result<(), Stop> {
+        loop {
+            self.once()?;
+            if !self.starts_over || self.recorder.phase() == Phase::After {
+                return Ok(());
+            }
+        }
+    }
+
+    /// All steps from the first to the last.
+    #[inline(always)]
+    fn once(&mut self) -> Result<(), Stop> {
+        let mut at = 0;
+        while let Some(&step) = self.program.steps.get(at) {
+            match step {
+                Step::Send { ends, bytes } => self.send(at, ends, bytes)?,
+                Step::Receive { ends, bytes } => self.receive(at, ends, bytes)?,
+                Step::Loop { count: 0, end } => {
+                    at = end;
+                    continue;
+                }
+                Step::Loop { count, .. } => self.program.numbers[at] = count,
+                Step::Forever => self.program.numbers[at] = u64::MAX,
+                Step::Again { begin } => {
+                    if self.recorder.phase() == Phase::After {
+                        return Err(Stop::Over);
+                    }
+                    let left = &mut self.program.numbers[begin];
+                    *left -= 1;
+                    if *left > 0 {
+                        at = begin;
+                    }
+                }
+                Step::Measure => self.program.numbers[at] = self.recorder.now(),
+                Step::EndMeasure { begin, measure } => {
+                    self.recorder.measured(measure, self.program.numbers[begin]);
+                }
+                Step::Work { kind, amount } => {
+                    if kind.sleeps {
+                        self.recorder.look(Since::Running);
+                    }
+                    let memory = self.memory;
+                    let over = || Phase::of(memory.control().phase.load(Relaxed)) == Phase::After;
+                    let (clock, rounds_per_us) = (self.clock, self.rounds_per_us);
+                    (kind.perform)(
+                        amount,
+                        &Tools {
+                            clock,
+                            rounds_per_us,
+                            stop: &over,
+                        },
+                    );
+                    self.recorder.time_passed();
+                    let sleeping = if kind.sleeps {
+                        Since::Sleeping
+                    } else {
+                        Since::Running
+                    };
+                    self.recorder.look(sleeping);
+                }
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// The instances that a step means this time: the first and how many.
+    #[inline(always)]
+    fn ends(&mut self, at: usize, ends: Ends) -> (usize, usize) {
+        match ends {
+            Ends::Each { first, n } => (first, n),
+            Ends::Next { first, n } => {
+                let turn = &mut self.program.numbers[at];
+                let which = *turn as usize % n;
+                *turn = which as u64 + 1;
+                (first + which, 1)
+            }
+            Ends::Any { first, n } => (first + self.random.below(n as u64) as usize, 1),
+        }
+    }
+
+    #[inline(always)]
+    fn send(&mut self, at: usize, ends: Ends, bytes: usize) -> Result<(), Stop> {
+        let (first, n) = self.ends(at, ends);
+        let channels = self.channels;
+        for end in &channels.ends[first..first + n] {
+            let message = &mut self.program.buffer[..bytes];
+            let stamp = self.recorder.stamp();
+            match end.ring {
+                None => stamp.write(message),
+                Some(ring) => ring.post(stamp),
+            }
+            while let Err(hitch) = end.channel.wake(message) {
+                Self::hitch(self.recorder.phase(), at, hitch)?;
+            }
+            self.recorder.sent();
+            if end.wake_is == Since::Sleeping {
+                self.recorder.look(Since::Sleeping);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn receive(&mut self, at: usize, ends: Ends, bytes: usize) -> Result<(), Stop> {
+        let (first, n) = self.ends(at, ends);
+        let channels = self.channels;
+        for end in &channels.ends[first..first + n] {
+            let message = &mut self.program.buffer[..bytes];
+            self.recorder.look(Since::Running);
+            let waiting_since = self.recorder.now();
+            while let Err(hitch) = end.channel.wait(message) {
+                Self::hitch(self.recorder.phase(), at, hitch)?;
+            }
+            self.recorder.received(waiting_since, || match end.ring {
+                None => Stamp::read(message),
+                Some(ring) => ring.take(),
+            });
+        }
+        Ok(())
+    }
+
+    /// A call that did not get its message through: whether that ends the task.
+    #[cold]
+    fn hitch(phase: Phase, at: usize, hitch: Hitch) -> Result<(), Stop> {
+        if phase == Phase::After {
+            // Nothing counts any more, not even that others left first.
+            return Err(Stop::Over);
+        }
+        match Failed::of_hitch(at, hitch) {
+            Some(failed) => Err(Stop::Failed(failed)),
+            None => Ok(()),
+        }
+    }
+
+    fn wake_coordinator(&self) {
+        // An eventfd takes eight bytes at any time; without it the coordinator would wait for its
+        // time limit.
+        while raw::write(self.event, &1u64.to_ne_bytes()) == Err(Errno::INTERRUPTED) {}
+    }
+
+    /// The kernel's own numbers of this task, which are gone when it is.
+    fn keep_kernel_counts(&self) {
+        let slot = self.recorder.slot();
+        let store = |at: usize, reading: Reading<u64>| {
+            slot.kernel[at].store(reading.value().copied().unwrap_or(0), Relaxed);
+            slot.kernel_state[at].store(state_word(reading.state()), Relaxed);
+        };
+        let mut buffer = [0; 4096];
+        let sched = read_text(c"/proc/thread-self/sched", &mut buffer);
+        store(
+            0,
+            sched
+                .map(task::parse_sched)
+                .and_then(|sched| sched.nr_migrations),
+        );
+        let switches = usage(Of::Thread);
+        store(1, Reading::Value(switches.voluntary_switches));
+        store(2, Reading::Value(switches.involuntary_switches));
+        let schedstat = read_text(c"/proc/thread-self/schedstat", &mut buffer);
+        let schedstat = schedstat.and_then(task::parse_schedstat);
+        store(3, schedstat.clone().map(|it| it.run_ns));
+        store(4, schedstat.clone().map(|it| it.delay_ns));
+        store(5, schedstat.map(|it| it.timeslices));
+    }
+}
+
+/// A file of /proc as text, without allocating.
+fn read_text<'a>(path: &std::ffi::CStr, buffer: &'a mut [u8]) -> Reading<&'a str> {
+    match fd::read_start(path, buffer) {
+        Ok(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => Reading::Value(text),
+            Err(_) => Reading::absent(State::NotSupported, String::new()),
+        },
+        Err(Errno(libc::EACCES | libc::EPERM)) => {
+            Reading::absent(State::NoPermission, String::new())
+        }
+        Err(_) => Reading::absent(State::Absent, String::new()),
+    }
+}
