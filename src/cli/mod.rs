@@ -1,1 +1,125 @@
-//! x
+//! The command line: arguments in, text out, one exit code.
+//!
+//! [`main`] is the front door `schedload`, [`profile_main`] the programs of one profile, and
+//! [`hackbench_main`] the stand-in for hackbench. Results go to stdout, errors and progress to
+//! stderr. Must not know: how anything is measured. Reading on: `command.rs` for the flags,
+//! `run.rs` for what a run does.
+
+mod command;
+mod document;
+mod error;
+mod exit;
+mod hackbench;
+mod host;
+mod list;
+mod outputs;
+mod param;
+mod plan;
+mod progress;
+mod report;
+mod run;
+mod sink;
+mod sweep;
+mod wanted;
+
+pub use exit::Exit;
+pub use hackbench::hackbench_main;
+
+use crate::plan::PlanError;
+use crate::profile::catalogue::{self, LoadError};
+use clap::ArgMatches;
+use error::Error;
+use sink::WriteError;
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// `schedload`; `args` begin with the program's name.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    finish(front_door(&args))
+}
+
+/// `schedload-PROFILE`: what `schedload run PROFILE` does.
+pub fn profile_main(profile: &str, args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    finish(standalone(profile, &args))
+}
+
+fn front_door(args: &[OsString]) -> Result<Exit, Error> {
+    // The flags of `run PROFILE` and `plan PROFILE` are known once PROFILE is.
+    let wanted = wanted::profile(&command::schedload(), args);
+    let profile = wanted.map(|name| catalogue::load(&name)).transpose()?;
+    let flags = profile.as_ref().map(param::flags).transpose()?;
+    let command = command::schedload_with(flags.unwrap_or_default());
+    let matches = command.try_get_matches_from(args)?;
+    match (matches.subcommand(), &profile) {
+        (Some(("run", matches)), Some(profile)) => run::run(matches, profile),
+        (Some(("plan", matches)), Some(profile)) => plan::plan(matches, profile),
+        (Some((name, matches)), _) => other(name, matches),
+        (None, _) => Err(Error::Usage("no subcommand; see --help".to_string())),
+    }
+}
+
+fn other(name: &str, matches: &ArgMatches) -> Result<Exit, Error> {
+    match name {
+        "list" => list::list(matches),
+        "show" => list::show(matches),
+        "host" => host::host(matches),
+        "report" => report::report(matches),
+        "completions" => completions(matches),
+        name => Err(Error::Usage(format!("subcommand `{name}` needs a PROFILE"))),
+    }
+}
+
+fn standalone(name: &str, args: &[OsString]) -> Result<Exit, Error> {
+    let profile = catalogue::load(name)?;
+    let flags = param::flags(&profile)?;
+    let command = command::standalone(format!("schedload-{name}"), profile.about.clone(), flags);
+    let matches = command.try_get_matches_from(args)?;
+    run::run(&matches, &profile)
+}
+
+fn completions(matches: &ArgMatches) -> Result<Exit, Error> {
+    let mut script = Vec::new();
+    if let Some(&shell) = matches.get_one::<clap_complete::Shell>("shell") {
+        clap_complete::generate(shell, &mut command::schedload(), "schedload", &mut script);
+    }
+    sink::stdout(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
+}
+
+/// Says what went wrong and gives the exit code.
+fn finish(result: Result<Exit, Error>) -> ExitCode {
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            let exit = error.exit();
+            say(&error);
+            exit.into()
+        }
+    }
+}
+
+fn say(error: &Error) {
+    match error {
+        // Help to a closed pipe is nobody's failure, and stderr has no other place to complain.
+        Error::Clap(error) => drop(error.print()),
+        // These have a form of their own, which shows the place.
+        Error::Profile(LoadError::Faulty(faults)) | Error::Plan(PlanError::Faults(faults)) => {
+            complain(&faults.to_string());
+        }
+        Error::Plan(PlanError::Host(refusals)) => {
+            refusals
+                .iter()
+                .for_each(|refusal| complain(&format!("error: {refusal}")));
+        }
+        Error::Write(WriteError::Closed) => {}
+        error => complain(&format!("error: {error}")),
+    }
+}
+
+/// A diagnostic. Where stderr is closed there is nobody to tell.
+fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
+}

@@ -6,7 +6,8 @@ use super::gate::{Gate, Readiness};
 use super::leader::{self, Could};
 use super::program::Channels;
 use super::stage::{Pace, Stage};
-use super::{Control, Progress, RunError, cost, crew, failure, spec};
+use super::worker::Worker;
+use super::{Control, Progress, RunError, cost, crew, failure, roster};
 use crate::plan::Plan;
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
@@ -18,6 +19,7 @@ use crate::sys::event::{self, Woken};
 use crate::sys::fd::{self, EventCount};
 use crate::sys::rights::OpenFiles;
 use crate::sys::scheduling::{self, Attributes};
+use crate::sys::shared::page_bytes;
 use crate::sys::signal::{self, Blocked, Reporting};
 use crate::sys::usage::{Of, Usage, usage};
 use crate::sys::{Errno, raw, thread};
@@ -36,7 +38,7 @@ pub(super) fn run(
         .map_err(RunError::system("raising the limit on open files"))?;
     let pace = Pace::measure(plan, Clock::calibrate(source));
     let harness = cost::measure(plan, pace.clock)?;
-    let (memory, unbound) = Memory::create(Layout::new(spec::spec(plan)))
+    let (memory, unbound) = Memory::create(Layout::new(plan.layout_spec(page_bytes())))
         .map_err(RunError::system("shared memory for recording"))?;
     let foreground = plan.teams.iter().filter(|team| !team.background);
     let mut n_foreground: u32 = foreground.map(|team| team.size * plan.copies).sum();
@@ -130,9 +132,13 @@ impl Coordinator<'_> {
         let tasks = Tasks::Threads(&channels);
         let before = usage(Of::Process);
         let begun = clock::monotonic_ns();
+        let mut workers = Vec::with_capacity(plan.n_tasks() as usize);
+        for (copy, channels) in (0..).zip(&channels) {
+            crew::workers(&stage, copy, channels, &mut workers);
+        }
         thread::crew(|crew| {
             let ran = self
-                .start_threads(crew, &stage, &channels)
+                .start_threads(crew, &mut workers)
                 .and_then(|()| self.wait_ready(&gate.ready_out, begun))
                 .and_then(|()| self.through(&gate.go_in, tasks));
             if ran.is_err() {
@@ -148,20 +154,14 @@ impl Coordinator<'_> {
     fn start_threads<'a>(
         &self,
         crew: &mut thread::Crew<'a>,
-        stage: &Stage<'a>,
-        channels: &'a [Channels<'a>],
+        workers: &'a mut [Worker<'_>],
     ) -> Result<(), RunError> {
         // Threads inherit the mask, so that a stop signal comes to this thread.
         let _blocked = Blocked::stop_signals();
-        for (copy, channels) in (0..).zip(channels) {
-            let started = crew::start(crew, stage, copy, channels);
-            let what = || format!("starting {} threads", self.plan.n_tasks());
-            started.map_err(|errno| RunError::System {
-                what: what(),
-                errno,
-            })?;
-        }
-        Ok(())
+        crew::start(crew, workers).map_err(RunError::system(format!(
+            "starting {} threads",
+            self.plan.n_tasks()
+        )))
     }
 
     /// All tasks through a leader.
@@ -243,7 +243,7 @@ impl Coordinator<'_> {
         match control.failed.load(Acquire) {
             0 => Ok(()),
             failed => {
-                let ids = spec::task_ids(self.plan);
+                let ids = roster::task_ids(self.plan);
                 let failure = failure::describe(self.plan, self.memory, &ids, failed as usize - 1);
                 Err(RunError::Start(failure))
             }
@@ -284,7 +284,7 @@ impl Coordinator<'_> {
             Ended::Interrupted(signal) => End::Interrupted(signal),
             Ended::LeaderGone => return Err(RunError::LeaderEnded("during the run".to_owned())),
             Ended::Failed(task) => {
-                let ids = spec::task_ids(self.plan);
+                let ids = roster::task_ids(self.plan);
                 End::Failed(failure::describe(self.plan, self.memory, &ids, task))
             }
         };
@@ -401,7 +401,7 @@ impl Coordinator<'_> {
     fn recording(&mut self, elapsed_ns: u64, usage: Usage) -> Recording {
         let window = &self.memory.control().window;
         let (begin, end) = (window.begin.load(Relaxed), window.end.load(Relaxed));
-        let ids = spec::task_ids(self.plan);
+        let ids = roster::task_ids(self.plan);
         let (negative_differences, strangers) = gather::oddities(self.memory);
         if strangers > 0 {
             let note = format!("tasks were seen {strangers} times on CPUs that are not allowed");
@@ -415,7 +415,7 @@ impl Coordinator<'_> {
             start_ns: self.start_ns,
             end: self.end.clone(),
             series: gather::series(self.memory, &ids),
-            teams: gather::teams(self.memory, &spec::team_ids(self.plan), self.pace.clock),
+            teams: gather::teams(self.memory, &roster::team_ids(self.plan), self.pace.clock),
             tasks: gather::tasks(self.memory, &ids),
             negative_differences,
             harness: self.harness,

@@ -48,7 +48,7 @@ fn prints_hackbench() {
     needs
       tasks      12, no limit known
       open files 44, no limit known
-      memory     157 KiB, no limit known
+      memory     6.27 MiB, no limit known
       mappings   536, no limit known
     "#);
 }
@@ -91,7 +91,7 @@ fn prints_pingpong() {
     needs
       tasks      2, no limit known
       open files 36, no limit known
-      memory     26.0 KiB, no limit known
+      memory     11.8 MiB, no limit known
       mappings   516, no limit known
     "#);
 }
@@ -131,7 +131,7 @@ fn prints_fanout() {
     needs
       tasks      16, no limit known
       open files 47, no limit known
-      memory     4.69 MiB, no limit known
+      memory     10.8 MiB, no limit known
       mappings   512, no limit known
     "#);
 }

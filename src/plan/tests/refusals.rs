@@ -210,7 +210,7 @@ fn limits() {
         "threads",
         |host| host.limits.memory_available_bytes = Some(1 << 20),
         &[
-            "MemAvailable in /proc/meminfo leaves 1.00 MiB memory, and this plan needs 12.7 MiB; \
+            "MemAvailable in /proc/meminfo leaves 1.00 MiB memory, and this plan needs 12.6 MiB; \
              ask for fewer tasks or smaller messages",
         ],
     );
@@ -222,8 +222,8 @@ fn limits() {
             host.limits.cgroup_memory = Some(CgroupLimit { file, max, used });
         },
         &[
-            "/sys/fs/cgroup/a/memory.max leaves 4.00 MiB memory, and this plan needs 293 MiB; \
-             raise it as root: `echo 370115560 > /sys/fs/cgroup/a/memory.max`",
+            "/sys/fs/cgroup/a/memory.max leaves 4.00 MiB memory, and this plan needs 294 MiB; \
+             raise it as root: `echo 371069928 > /sys/fs/cgroup/a/memory.max`",
         ],
     );
 }

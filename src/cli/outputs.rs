@@ -1,0 +1,132 @@
+//! Where the flags of a run send its report: `--json`, `--format`, `--out`, `--quiet`.
+//!
+//! Must not know: what is run.
+
+use crate::cli::document::Document;
+use crate::cli::error::Error;
+use crate::cli::progress::Show;
+use crate::cli::sink::Sink;
+use crate::output::{self, Format, Options};
+use clap::ArgMatches;
+use std::time::{Duration, Instant};
+
+/// Everything that is written of a run.
+pub struct Outputs {
+    json: Option<Sink>,
+    /// The report in the format asked for.
+    report: Option<Sink>,
+    format: &'static Format,
+    options: Options,
+    show: Show,
+    saves: Saves,
+}
+
+/// Keeps storing after every run from taking more time than the runs.
+#[derive(Default)]
+struct Saves {
+    last: Option<(Instant, Duration)>,
+}
+
+impl Outputs {
+    /// Opens what is to be written, so that an unwritable file is found before anything runs.
+    pub fn open(matches: &ArgMatches) -> Result<Outputs, Error> {
+        let path = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+        let (json, out) = (path("json"), path("out"));
+        if let (Some(json), Some(out)) = (json, out)
+            && json == out
+        {
+            return Err(Error::Usage(format!(
+                "--json and --out both write to `{json}`; give one of them another file"
+            )));
+        }
+        let quiet = matches.get_flag("quiet");
+        let report = match out {
+            Some(out) => Some(out),
+            None if quiet || json == Some("-") => None,
+            None => Some("-"),
+        };
+        Ok(Outputs {
+            json: json.map(Sink::open).transpose()?,
+            report: report.map(Sink::open).transpose()?,
+            format: format(matches)?,
+            options: options(matches),
+            show: if quiet { Show::Never } else { Show::OnTerminal },
+            saves: Saves::default(),
+        })
+    }
+
+    pub fn progress(&self) -> Show {
+        self.show
+    }
+
+    /// Stores what there is so far, so that a crash later on loses nothing of it.
+    pub fn save(&mut self, document: &dyn Fn() -> Option<Document>) -> Result<(), Error> {
+        if !self.saves.due() {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let Some(document) = document() else {
+            return Ok(());
+        };
+        if let Some(json) = &mut self.json {
+            json.save(&document.json()?)?;
+        }
+        if let Some(report) = &mut self.report {
+            report.save(&document.render(self.format, &self.options)?)?;
+        }
+        self.saves.last = Some((Instant::now(), begun.elapsed()));
+        Ok(())
+    }
+
+    /// Writes the whole: all sinks are tried, the first failure is returned.
+    pub fn finish(&mut self, document: &Document) -> Result<(), Error> {
+        let json = match &mut self.json {
+            Some(sink) => document.json().and_then(|text| Ok(sink.finish(&text)?)),
+            None => Ok(()),
+        };
+        let report = match &mut self.report {
+            Some(sink) => document
+                .render(self.format, &self.options)
+                .and_then(|text| Ok(sink.finish(&text)?)),
+            None => Ok(()),
+        };
+        json.and(report)
+    }
+}
+
+impl Saves {
+    /// A save that takes long is put off until ten times that has passed; the last always comes.
+    fn due(&self) -> bool {
+        match self.last {
+            Some((at, took)) if took > Duration::from_millis(100) => at.elapsed() > 10 * took,
+            _ => true,
+        }
+    }
+}
+
+/// The row that `--format` names.
+pub fn format(matches: &ArgMatches) -> Result<&'static Format, Error> {
+    let name = matches
+        .get_one::<String>("format")
+        .map_or("text", String::as_str);
+    named(name)
+}
+
+fn named(name: &str) -> Result<&'static Format, Error> {
+    output::find(name).ok_or_else(|| Error::Usage(format!("no format is called `{name}`")))
+}
+
+/// The document as text of the default width.
+pub fn text(document: &Document) -> Result<String, Error> {
+    document.render(named("text")?, &Options::default())
+}
+
+/// How the text is drawn.
+pub fn options(matches: &ArgMatches) -> Options {
+    match matches.get_one::<u16>("width") {
+        Some(&width) => Options {
+            width: usize::from(width),
+        },
+        None => Options::default(),
+    }
+}

@@ -1,0 +1,110 @@
+//! A profile's parameters as flags, and the given flags as overrides of a plan.
+//!
+//! Values stay text here: the plan evaluates them, since they may use facts of the machine. Must
+//! not know: what a parameter does.
+
+use crate::base::unit;
+use crate::cli::command;
+use crate::profile::{Param, ParamValue, Profile};
+use clap::builder::{PossibleValuesParser, Str};
+use clap::{Arg, ArgMatches};
+
+/// A flag for each parameter, under a heading of its own.
+///
+/// Fails with the name of a parameter that the command line itself uses.
+pub fn flags(profile: &Profile) -> Result<Vec<Arg>, Clash> {
+    let taken = command::taken();
+    let mut flags = Vec::new();
+    for param in &profile.params {
+        if taken.iter().any(|(id, _)| *id == param.name) {
+            let (profile, name) = (profile.name.clone(), param.name.clone());
+            return Err(Clash { profile, name });
+        }
+        let free = |letter: &char| !taken.iter().any(|(_, used)| *used == Some(*letter));
+        flags.push(flag(param, param.short.filter(free), &profile.name));
+    }
+    Ok(flags)
+}
+
+/// A parameter that cannot be a flag.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("parameter `{name}` of profile `{profile}` has the name of a flag that every profile has")]
+pub struct Clash {
+    pub profile: String,
+    pub name: String,
+}
+
+fn flag(param: &Param, short: Option<char>, profile: &str) -> Arg {
+    let name = param.name.clone();
+    let mut arg = Arg::new(name.clone())
+        .long(name)
+        .value_name(value_name(param))
+        .allow_negative_numbers(true)
+        .overrides_with(param.name.clone())
+        .help_heading(Str::from(format!("Parameters of {profile}")))
+        .help(format!("{} [default {}]", param.about, range(param)));
+    if param.name.contains('_') {
+        arg = arg.alias(param.name.replace('_', "-"));
+    }
+    if let Some(short) = short {
+        arg = arg.short(short);
+    }
+    match &param.value {
+        ParamValue::Word { choices, .. } if !choices.is_empty() => arg
+            .value_parser(PossibleValuesParser::new(choices.clone()))
+            .hide_possible_values(true),
+        _ => arg,
+    }
+}
+
+fn value_name(param: &Param) -> &'static str {
+    match &param.value {
+        ParamValue::Number { unit, .. } => match unit {
+            unit::Unit::Count => "N",
+            unit::Unit::Time => "TIME",
+            unit::Unit::Bytes => "BYTES",
+            unit::Unit::Share => "SHARE",
+        },
+        ParamValue::Word { .. } => "WORD",
+    }
+}
+
+/// Default and what else is allowed: `10; 1 to 100000`, `pipe; or socketpair, tcp`.
+pub fn range(param: &Param) -> String {
+    match &param.value {
+        ParamValue::Number {
+            default,
+            unit,
+            min,
+            max,
+        } => {
+            let exact = |value| unit::exact(value, *unit);
+            match (min.is_finite(), max.is_finite()) {
+                (true, true) => format!("{}; {} to {}", default.text, exact(*min), exact(*max)),
+                (true, false) => format!("{}; at least {}", default.text, exact(*min)),
+                (false, true) => format!("{}; at most {}", default.text, exact(*max)),
+                (false, false) => default.text.clone(),
+            }
+        }
+        ParamValue::Word { default, choices } => {
+            let others: Vec<&str> = choices
+                .iter()
+                .map(String::as_str)
+                .filter(|word| *word != default.text)
+                .collect();
+            match others.is_empty() {
+                true => default.text.clone(),
+                false => format!("{}; or {}", default.text, others.join(", ")),
+            }
+        }
+    }
+}
+
+/// The parameters that the command line sets.
+pub fn given(matches: &ArgMatches, profile: &Profile) -> Vec<(String, String)> {
+    let value = |param: &Param| {
+        let text = matches.get_one::<String>(&param.name)?;
+        Some((param.name.clone(), text.clone()))
+    };
+    profile.params.iter().filter_map(value).collect()
+}

@@ -1,0 +1,223 @@
+//! SIGINT, SIGTERM and killed workers: the report covers what was measured, nothing is left behind.
+
+use crate::{HACKBENCH, SCHEDLOAD};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fs;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a condition may take on a busy machine before the test gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn start(program: &str, line: &str) -> Child {
+    let mut command = Command::new(program);
+    command.args(line.split_whitespace());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// Looks again and again until there is something to see.
+fn await_some<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(seen) = look() {
+            return seen;
+        }
+        assert!(begun.elapsed() < PATIENCE, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn kill(signal: &str, pid: u32) {
+    let killed = Command::new("kill")
+        .args([signal, &pid.to_string()])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+}
+
+/// All processes below this one, by the parents in /proc.
+fn descendants(pid: u32) -> Vec<u32> {
+    let mut parents = HashMap::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<u32>().ok())
+        else {
+            continue;
+        };
+        // Between listing and reading it may have ended.
+        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else {
+            continue;
+        };
+        let Some((_, rest)) = stat.rsplit_once(')') else {
+            continue;
+        };
+        let mut fields = rest.split_whitespace();
+        let (state, parent) = (fields.next().unwrap(), fields.next().unwrap());
+        if state != "Z" {
+            parents.insert(pid, parent.parse::<u32>().unwrap());
+        }
+    }
+    let mut found = vec![pid];
+    let mut at = 0;
+    while at < found.len() {
+        let parent = found[at];
+        found.extend(
+            parents
+                .iter()
+                .filter(|(_, of)| **of == parent)
+                .map(|(pid, _)| *pid),
+        );
+        at += 1;
+    }
+    found.split_off(1)
+}
+
+fn n_threads(pid: u32) -> usize {
+    fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count)
+}
+
+/// Waits until all tasks exist; ends as soon as the program has.
+fn await_tasks(child: &Child, n: usize) -> Vec<u32> {
+    await_some("the tasks", || {
+        let below = descendants(child.id());
+        let tasks = below.len().max(n_threads(child.id()));
+        (tasks > n).then_some(below)
+    })
+}
+
+/// The program's output, and that none of these processes outlives it.
+fn end(child: Child, processes: &[u32]) -> Output {
+    let output = child.wait_with_output().unwrap();
+    let gone = |pid: &u32| match fs::read_to_string(format!("/proc/{pid}/comm")) {
+        Ok(name) => !name.starts_with("schedload"),
+        Err(_) => true,
+    };
+    await_some("the end of all processes", || {
+        processes.iter().all(gone).then_some(())
+    });
+    output
+}
+
+#[test]
+fn a_signal_ends_the_run_with_a_report() {
+    let check = |signal: &str, form: &str, code: i32| {
+        let line = format!("run pingpong --pairs 2 --loops 1000000000000 --as {form} --json -");
+        let child = start(SCHEDLOAD, &line);
+        let processes = await_tasks(&child, 4);
+        kill(signal, child.id());
+        let output = end(child, &processes);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{signal} {form}: {error}");
+        // Before the window nothing is measured, and that is said.
+        if error.contains("before anything was measured") {
+            return;
+        }
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let run = &document["runs"][0];
+        assert_eq!(run["end"], "interrupted", "{signal} {form}");
+        for check in run["checks"].as_array().unwrap() {
+            assert_eq!(check["ok"], true, "{check}");
+        }
+    };
+    for form in ["threads", "processes"] {
+        check("-INT", form, 130);
+        check("-TERM", form, 143);
+    }
+}
+
+#[test]
+fn a_signal_right_after_the_start_leaves_nothing_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("report.json");
+    for delay_ms in [0, 1, 3, 10, 30] {
+        let line = format!(
+            "run hackbench --groups 5 --loops 1000000000 --json {}",
+            path.display()
+        );
+        let child = start(SCHEDLOAD, &line);
+        std::thread::sleep(Duration::from_millis(delay_ms));
+        kill("-TERM", child.id());
+        let processes = descendants(child.id());
+        let output = end(child, &processes);
+        assert_ne!(output.status.code(), Some(0));
+        for entry in fs::read_dir(dir.path()).unwrap() {
+            assert_eq!(entry.unwrap().file_name(), "report.json");
+        }
+    }
+}
+
+#[test]
+fn what_earlier_runs_measured_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("report.json");
+    let line = format!(
+        "run pingpong --duration 100ms --loops 1000000000000 --repeat 1000 --json {}",
+        path.display()
+    );
+    let child = start(SCHEDLOAD, &line);
+    let stored = || {
+        let text = fs::read_to_string(&path).ok()?;
+        // Replaced as a whole: whenever it is there, it can be read.
+        let document: Value = serde_json::from_str(&text).unwrap();
+        (document["runs"].as_array().unwrap().len() >= 2).then_some(())
+    };
+    await_some("two stored runs", stored);
+    kill("-INT", child.id());
+    let output = end(child, &[]);
+    assert_eq!(output.status.code(), Some(130));
+    let document: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let runs = document["runs"].as_array().unwrap();
+    assert!((2..1000).contains(&runs.len()));
+    assert!(
+        !output.stdout.is_empty(),
+        "the report of what was measured is printed"
+    );
+}
+
+#[test]
+fn hackbench_has_no_time_line_after_a_signal() {
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        for form in ["-P", "-T"] {
+            let child = start(HACKBENCH, &format!("-g 1 -f 2 -l 1000000000 {form}"));
+            let processes = await_tasks(&child, 4);
+            kill(signal, child.id());
+            let output = end(child, &processes);
+            assert_eq!(output.status.code(), Some(code), "{signal} {form}");
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert!(text.starts_with("Running in "), "{text}");
+            assert!(!text.contains("Time:"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_killed_worker_fails_the_run() {
+    let child = start(HACKBENCH, "-g 1 -f 2 -l 1000000000");
+    let processes = await_tasks(&child, 4);
+    // The leader is below us, its tasks below it.
+    let leader = processes[0];
+    let worker = *processes.iter().find(|pid| **pid != leader).unwrap();
+    kill("-KILL", worker);
+    let output = end(child, &processes);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{error}");
+    assert!(error.contains("signal 9"), "{error}");
+    assert!(!String::from_utf8(output.stdout).unwrap().contains("Time:"));
+}
+
+#[test]
+fn a_killed_leader_fails_the_run() {
+    let child = start(HACKBENCH, "-g 1 -f 2 -l 1000000000");
+    let processes = await_tasks(&child, 4);
+    kill("-KILL", processes[0]);
+    let output = end(child, &processes);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(!String::from_utf8(output.stdout).unwrap().contains("Time:"));
+}
