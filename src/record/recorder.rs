@@ -340,3 +340,6 @@ fn raise(most: &AtomicU64, value: u64) {
         most.store(value, Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests;
