@@ -148,6 +148,7 @@ impl Parts {
             return Err(Faults::new(&profile.source, faults).into());
         }
         for (channel, traffic) in channels.iter_mut().zip(&traffic) {
+            channel.wakers = u32::try_from(traffic.sent.tasks_max()).unwrap_or(u32::MAX);
             channel.wakees = u32::try_from(traffic.received.tasks_max()).unwrap_or(u32::MAX);
         }
         cross_processes(&mut channels, &teams);
@@ -241,6 +242,7 @@ fn channel_plan(words: &ChannelWords) -> Option<ChannelPlan> {
         kind: words.kind?.name.to_owned(),
         count: words.count?,
         bytes: if words.has_payload() { words.bytes? } else { 1 },
+        wakers: 0,
         wakees: 0,
         across_processes: false,
     })

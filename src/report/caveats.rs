@@ -245,7 +245,10 @@ fn unstamped(case: &Case<'_>) -> Option<String> {
 fn negative_differences(case: &Case<'_>) -> Option<String> {
     let n = case.recording.negative_differences;
     (n > 0).then(|| {
-        format!("{n} clock differences were negative and left out: the CPUs' clocks disagree")
+        format!(
+            "{n} clock differences were negative and counted as 0: the CPUs' clocks disagree, or \
+             messages of several wakers were mixed"
+        )
     })
 }
 

@@ -215,11 +215,13 @@ fn harness(case: &Case<'_>) -> Harness {
     }
 }
 
-/// A stamp for each message sent and a record for each received, over the tasks' CPU time.
+/// A stamp for each message sent, a clock reading and a record for each received, over the tasks'
+/// CPU time.
 pub(super) fn harness_share(case: &Case<'_>) -> Option<f64> {
     let recording = case.recording;
     let cpu_ns = recording.user_ns + recording.sys_ns;
     let stamps = case.messages.sent as f64 * recording.harness.stamp_ns;
-    let records = case.messages.received as f64 * recording.harness.record_ns;
+    let record_ns = recording.harness.clock_ns + recording.harness.record_ns;
+    let records = case.messages.received as f64 * record_ns;
     (cpu_ns > 0 && case.n_missing() == 0).then(|| (stamps + records) / cpu_ns as f64)
 }
