@@ -17,6 +17,7 @@ use crate::base::Unit;
 use crate::host::Host;
 use crate::metric::METRICS;
 use crate::profile::{Expr, Fault, Faults, Profile, Team};
+use crate::step::work;
 
 /// The seed where none is given: a run without one is the same each time.
 const SEED: u64 = 1;
@@ -324,6 +325,16 @@ fn notes(profile: &Profile, channels: &[ChannelWords], teams: &[TeamPart]) -> Ve
     for team in teams {
         if team.program.ops.is_empty() {
             notes.push(format!("team `{}` has nothing to do", team.name));
+        }
+        let sleeps = |op: &Op| match op {
+            Op::Work { kind, .. } => work::find(kind).is_some_and(|kind| kind.sleeps),
+            _ => false,
+        };
+        if team.program.ops.iter().any(sleeps) {
+            let name = &team.name;
+            notes.push(format!(
+                "team `{name}` sleeps with a timer slack of 1 ns, not the usual 50 us"
+            ));
         }
     }
     notes
