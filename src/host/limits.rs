@@ -32,6 +32,7 @@ impl Limits {
             cgroup_tasks: cgroups.and_then(|it| tightest(it, "pids", |v, d| tasks(root, v, d))),
             system_tasks: system_tasks(root),
             max_map_count: root.number("/proc/sys/vm/max_map_count").value().copied(),
+            open_files_max: root.number("/proc/sys/fs/nr_open").value().copied(),
             memory_available_bytes: memory_available(&text("/proc/meminfo")),
             cgroup_memory: cgroups.and_then(|it| tightest(it, "memory", |v, d| memory(root, v, d))),
             rt_priority: limit(&limits, "Max realtime priority"),

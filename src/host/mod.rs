@@ -135,6 +135,8 @@ pub struct Limits {
     pub cgroup_tasks: Option<CgroupLimit>,
     /// kernel.threads-max and kernel.pid_max, the lower, with the name of the file.
     pub system_tasks: Option<SystemLimit>,
+    /// fs.nr_open: what even root cannot raise RLIMIT_NOFILE beyond.
+    pub open_files_max: Option<u64>,
     /// vm.max_map_count.
     pub max_map_count: Option<u64>,
     /// MemAvailable (bytes).

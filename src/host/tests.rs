@@ -74,6 +74,7 @@ fn a_small_guest() {
         ("/proc/sys/kernel/threads-max", "192730\n"),
         ("/proc/sys/kernel/pid_max", "32768\n"),
         ("/proc/sys/vm/max_map_count", "65530\n"),
+        ("/proc/sys/fs/nr_open", "1048576\n"),
         ("/proc/meminfo", "MemTotal: 9 kB\nMemAvailable:   1000 kB\n"),
         ("/proc/sys/kernel/numa_balancing", "0\n"),
         (
@@ -104,6 +105,7 @@ fn a_small_guest() {
             max: 32768,
         }),
         max_map_count: Some(65530),
+        open_files_max: Some(1_048_576),
         memory_available_bytes: Some(1_024_000),
         cgroup_memory: cgroup_limit(
             "/sys/fs/cgroup/memory/api/x/memory.limit_in_bytes",

@@ -184,10 +184,10 @@ fn team_part(
     faults: &mut Vec<Fault>,
 ) -> Option<TeamPart> {
     let form = resolve::form(&team.form, scope, faults);
-    let scheduling = scheduling::resolve(team, scope, faults);
     // A team without a size has a fault already; its steps may have more.
     let members = size.unwrap_or(1);
     let scope = scope.in_team(members);
+    let scheduling = scheduling::resolve(team, &scope, faults);
     let around = Around {
         team: &team.name,
         scope: &scope,

@@ -39,7 +39,7 @@ pub(super) fn check(pattern: &Pattern, faults: &mut Vec<Fault>, notes: &mut Vec<
         if pattern.duration_ns.is_none() {
             channel.balances(faults, notes);
         }
-        if channel.senders.is_empty() && channel.receivers.is_empty() {
+        if !channel.traffic.sent.is_used() && !channel.traffic.received.is_used() {
             notes.push(format!("nobody uses channel `{}`", channel.plan.name));
         }
     }
@@ -238,7 +238,7 @@ impl<'a> Checked<'a> {
             received,
             received_foreground: needed,
         } = self.traffic;
-        if !sent.is_used() || !received.is_used() {
+        if self.alone(sent, received).is_some() || self.alone(received, sent).is_some() {
             return; // told already
         }
         let count = self.plan.count;
@@ -263,8 +263,8 @@ impl<'a> Checked<'a> {
             (Some((_, _, UNBOUNDED)), _) => {} // a `forever`, which is told by itself
             (Some((name, sent, needed)), Some(&end)) => {
                 let message = format!(
-                    "the run would never end: {sent} messages are sent to `{name}`, \
-                     and {needed} are waited for"
+                    "the run would never end: messages sent to `{name}`: {sent}, \
+                     waited for: {needed}"
                 );
                 faults.push(Fault::new(self.span(end), message));
             }

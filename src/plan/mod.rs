@@ -14,6 +14,7 @@ mod hash;
 mod needs;
 mod number;
 mod placement;
+mod recording;
 mod resolve;
 mod scheduling;
 mod scope;

@@ -7,14 +7,17 @@
 use super::{CheckedLimit, Form, Needs, Plan, Refusal};
 use crate::base::unit;
 use crate::host::{CgroupLimit, Host, Limits};
+use crate::record::Layout;
 use crate::step::channel::find;
 
 /// Descriptors besides those of channels: standard streams, shared memory, /proc files.
 const OPEN_FILES_RESERVE: u64 = 32;
 /// Tasks besides those of teams: leader and sampler.
 const TASKS_RESERVE: u64 = 2;
-/// Touched stack of a thread, and its slot in shared memory (bytes).
-const THREAD_BYTES: u64 = 12 * 1024 + 1024;
+/// Touched stack of a thread and what the kernel keeps of it (bytes).
+const THREAD_BYTES: u64 = 12 * 1024;
+/// A plan is the same for any size of page; this one only rounds the estimate.
+const PAGE_BYTES: usize = 4096;
 /// Page tables, stack and copied pages of a forked process (bytes).
 const PROCESS_BYTES: u64 = 300 * 1024;
 /// A stack and its guard.
@@ -26,19 +29,16 @@ const MAPPINGS_RESERVE: u64 = 512;
 pub(super) fn of(plan: &Plan) -> Needs {
     let copies = u64::from(plan.copies);
     let mut descriptors = 0;
-    let mut state_bytes = 0;
     for channel in &plan.channels {
         let Some(kind) = find(&channel.kind) else {
             continue;
         };
         descriptors += u64::from(kind.descriptors) * u64::from(channel.count);
-        state_bytes += kind.state_bytes as u64 * u64::from(channel.count);
     }
-    // Where all tasks are processes, the leader makes the channels of one copy, forks its tasks,
-    // and closes them before the next copy. Threads need the channels of all copies at once.
-    let all_processes = plan.teams.iter().all(|team| team.form == Form::Processes);
-    let open_copies = if all_processes { 1 } else { copies };
-    let mut memory_bytes = state_bytes * copies;
+    // A leader makes the channels of one copy, forks its tasks, and closes them before the next
+    // copy. Threads of one process need the channels of all copies at once.
+    let open_copies = if plan.has_processes() { 1 } else { copies };
+    let mut memory_bytes = Layout::new(plan.layout_spec(PAGE_BYTES)).bytes as u64;
     let mut threads = 0;
     for team in &plan.teams {
         let tasks = u64::from(team.size) * copies;
@@ -119,19 +119,37 @@ impl Checking<'_> {
         self.refusals.push(Refusal::new(message).with_help(help));
     }
 
-    /// The note that the soft limit will be raised, if it will.
+    /// The note that the limit will be raised, if it will.
     fn open_files(&mut self, need: u64) -> Option<String> {
         let limit = self.limits.open_files?;
+        // With CAP_SYS_RESOURCE the hard limit can be raised too, up to fs.nr_open.
+        let raised_to = self
+            .limits
+            .open_files_max
+            .filter(|_| self.limits.can_raise_limits);
+        let (name, max, help) = match raised_to {
+            Some(max) if max > limit.hard => (
+                "/proc/sys/fs/nr_open",
+                max,
+                format!("raise it as root: `echo {need} > {{}}`"),
+            ),
+            _ => (
+                "RLIMIT_NOFILE",
+                limit.hard,
+                format!("raise it as root with `ulimit -n {need}`, or by LimitNOFILE={need}"),
+            ),
+        };
+        let help = help.replace("{}", name);
         self.holds(
             need,
             Bound {
                 of: "open files",
-                name: "RLIMIT_NOFILE",
-                max: limit.hard,
-                help: format!("raise it as root with `ulimit -n {need}`, or by LimitNOFILE={need}"),
+                name,
+                max,
+                help,
             },
         );
-        let raised = limit.soft < need && need <= limit.hard;
+        let raised = limit.soft < need && need <= max;
         raised.then(|| {
             let soft = limit.soft;
             format!("the limit of open files (RLIMIT_NOFILE) is raised from {soft} to {need}")

@@ -98,7 +98,18 @@ pub(super) fn amount(
     if let Err(error @ EvalError::UnknownName { .. }) = expr.eval(&with_me) {
         return cannot(expr, &error, wanted, scope, faults);
     }
-    Some(Amount::PerMember(folded(&expr.node, scope)))
+    let node = folded(&expr.node, scope);
+    let same = scope.size().and_then(|size| same_for_all(&node, size));
+    Some(same.map_or(Amount::PerMember(node), Amount::Fixed))
+}
+
+/// The number of all members, if it is one number.
+fn same_for_all(node: &Node, size: u32) -> Option<u64> {
+    let first = of_member(node, 0)
+        .ok()
+        .filter(|first| (0.0..=LARGEST).contains(first))?;
+    let is_first = |me| of_member(node, me) == Ok(first);
+    (1..size).all(is_first).then_some(first as u64)
 }
 
 /// The value of a folded expression for one member, rounded down.
@@ -116,7 +127,7 @@ pub(super) fn checked(amount: &Amount, me: u32, wanted: &Wanted) -> Result<u64, 
     };
     match (wanted.refuses(value), amount) {
         (None, _) => Ok(value as u64),
-        (Some(why), Amount::Fixed(_)) => Err(format!("this gives {why}")),
+        (Some(why), Amount::Fixed(_)) => Err(format!("this is {why}")),
         (Some(why), Amount::PerMember(node)) => {
             Err(format!("`{node}` for member {me} gives {why}"))
         }

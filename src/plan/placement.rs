@@ -272,7 +272,8 @@ fn missing(level: Level, number: u64, team: &str, groups: &BTreeMap<u32, CpuList
         },
     };
     let message = format!(
-        "team `{team}` is to run on {name} {number}, and {n} {name}{plural} can be used here ({numbers})"
+        "team `{team}` is to run on {name} {number}, and {n} {name}{plural} can be used here \
+         ({numbers})"
     );
     Refusal::new(message).with_help("ask for another, or start with a wider CPU mask")
 }

@@ -121,7 +121,8 @@ pub(super) fn check_total(copies: Option<u32>, sizes: &[Option<u32>], faults: &m
     let total = per_copy * u64::from(copies);
     if total > u64::from(TASKS_MAX) {
         let message = format!(
-            "{copies} copies of {per_copy} tasks are {total} tasks, and at most {TASKS_MAX} can be planned"
+            "{copies} copies of {per_copy} tasks are {total} tasks, and at most {TASKS_MAX} can \
+             be planned"
         );
         faults.push(Fault::new(0..0, message));
     }

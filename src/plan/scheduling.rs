@@ -219,7 +219,8 @@ pub(super) fn rights(team: &TeamPlan, host: &Host, refusals: &mut Vec<Refusal>) 
         && version(release).is_some_and(|version| version < (6, 12))
     {
         let message = format!(
-            "team `{name}` needs a slice of its own, which Linux has since 6.12, and this is {release}"
+            "team `{name}` needs a slice of its own, which Linux has since 6.12, and this is \
+             {release}"
         );
         refusals.push(Refusal::new(message).with_help("leave out `slice`"));
     }

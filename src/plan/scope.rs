@@ -41,6 +41,11 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// The size of the team around, if there is one.
+    pub fn size(&self) -> Option<u32> {
+        self.size
+    }
+
     pub fn lookup(&self, name: &str) -> Option<f64> {
         if name == SIZE {
             return self.size.map(f64::from);
@@ -61,8 +66,12 @@ impl<'a> Scope<'a> {
 
     /// What would help with an unknown name in an expression.
     pub fn help_for(&self, name: &str) -> Option<String> {
-        if name == ME || name == SIZE {
-            return Some(format!("`{name}` is known in steps and in `on` only"));
+        match name {
+            ME => {
+                return Some("`me` can be used in counts, amounts, addresses and `on`".to_owned());
+            }
+            SIZE => return Some("`size` can be used inside a team".to_owned()),
+            _ => {}
         }
         if matches!(self.bound.get(name), Some(Setting::Word(_))) {
             return Some(format!("`{name}` is a word, not a number"));

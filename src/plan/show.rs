@@ -1,16 +1,17 @@
 //! A plan as text: what will run here, in the words of the profile with every number resolved.
 //!
-//! At most 100 columns wide. Must not know: the profile or the host; a plan that was sent
-//! somewhere prints the same there.
+//! At most 96 columns wide, which leaves room for an indent. Must not know: the profile or the
+//! host; a plan that was sent somewhere prints the same there.
 
 use super::check::{shape, shape_name};
 use super::traffic::{self, Traffic};
-use super::{Amount, ChannelPlan, Op, Pick, Plan, Scheduling, TeamPlan};
+use super::{Amount, ChannelPlan, Form, Op, Pick, Plan, Scheduling, TeamPlan};
 use crate::base::{CpuList, Unit, unit};
+use crate::step::channel::find;
 use crate::step::work;
 use std::collections::HashSet;
 
-const WIDTH: usize = 100;
+const WIDTH: usize = 96;
 /// Of a longer pattern of CPUs only so many are printed.
 const CPUS_SHOWN: usize = 16;
 
@@ -21,7 +22,8 @@ pub fn show(plan: &Plan) -> String {
     let (traffic, _) = traffic::of(&plan.teams, &plan.channels);
     if !plan.channels.is_empty() {
         lines.blank();
-        lines.line(0, "channels, in each copy");
+        let each = in_each_copy(plan);
+        lines.line(0, &format!("channels{each}"));
     }
     for (channel, traffic) in plan.channels.iter().zip(&traffic) {
         lines.line(1, &self::channel(channel, traffic));
@@ -154,32 +156,38 @@ fn channel(channel: &ChannelPlan, traffic: &Traffic) -> String {
     } else {
         ""
     };
-    format!(
-        "{name}: {count} x {kind}, {}, {shape}{across}",
-        bytes(channel.bytes)
-    )
+    let size = size(channel, channel.bytes);
+    format!("{name}: {count} x {kind}{size}, {shape}{across}")
 }
 
-fn bytes(bytes: u32) -> String {
-    unit::bytes(bytes.into())
+/// `, 100 B`; nothing for a kind that carries no bytes.
+fn size(channel: &ChannelPlan, bytes: u32) -> String {
+    match find(&channel.kind) {
+        Some(kind) if !kind.payload => String::new(),
+        _ => format!(", {}", unit::bytes(bytes.into())),
+    }
+}
+
+fn in_each_copy(plan: &Plan) -> &'static str {
+    if plan.copies == 1 {
+        ""
+    } else {
+        " in each copy"
+    }
 }
 
 fn team(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
-    let form = team.form.name();
     let background = if team.background {
         ", in the background"
     } else {
         ""
     };
-    let size = match team.size {
-        1 => format!("1 {}", form.trim_end_matches("es").trim_end_matches('s')),
-        n => format!("{n} {form}"),
+    let size = match (team.size, team.form) {
+        (1, Form::Threads) => "1 thread".to_owned(),
+        (1, Form::Processes) => "1 process".to_owned(),
+        (n, form) => format!("{n} {}", form.name()),
     };
-    let each = if plan.copies == 1 {
-        ""
-    } else {
-        " in each copy"
-    };
+    let each = in_each_copy(plan);
     lines.line(0, &format!("team {}: {size}{each}{background}", team.name));
     lines.line(1, &placement(&team.cpus));
     if let Some(scheduling) = scheduling(&team.scheduling) {
@@ -291,7 +299,7 @@ fn message(channel: &ChannelPlan, pick: &Pick, bytes: u32) -> String {
         Pick::At(_) if channel.count == 1 => String::new(),
         Pick::At(index) => format!("[{}]", amount(index, Unit::Count)),
     };
-    format!("{}{which}, {}", channel.name, self::bytes(bytes))
+    format!("{}{which}{}", channel.name, size(channel, bytes))
 }
 
 /// The step's number, as far as it is the same for all members.
@@ -305,15 +313,17 @@ fn amount(amount: &Amount, unit: Unit) -> String {
 fn needs(plan: &Plan, lines: &mut Lines) {
     lines.line(0, "needs");
     let needs = &plan.needs;
-    let count = |n: u64| n.to_string();
-    let size = |n: u64| unit::bytes(n as f64);
-    let rows: [(&str, u64, &dyn Fn(u64) -> String); 4] = [
-        ("tasks", needs.tasks, &count),
-        ("open files", needs.open_files, &count),
-        ("memory", needs.memory_bytes, &size),
-        ("mappings", needs.mappings, &count),
+    let rows = [
+        ("tasks", needs.tasks, Unit::Count),
+        ("open files", needs.open_files, Unit::Count),
+        ("memory", needs.memory_bytes, Unit::Bytes),
+        ("mappings", needs.mappings, Unit::Count),
     ];
-    for (name, need, shown) in rows {
+    for (name, need, unit) in rows {
+        let shown = |n: u64| match unit {
+            Unit::Bytes => unit::bytes(n as f64),
+            _ => n.to_string(),
+        };
         let limits = needs.limits.iter().filter(|limit| limit.need == name);
         let limits = limits.map(|limit| format!("{} ({})", shown(limit.max), limit.name));
         let limits: Vec<String> = limits.collect();

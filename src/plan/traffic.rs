@@ -238,7 +238,7 @@ impl Walk<'_> {
             Pick::All => Where::Each,
             Pick::Next | Pick::Any => Where::Some,
             Pick::At(index) => {
-                let what = format!("the index in `{name}`, which has {count},");
+                let what = format!("the index in `{name}` (count {count})");
                 let wanted = Wanted::count(what, 0, count - 1);
                 match self.number(at, index, me, &wanted) {
                     None => return,

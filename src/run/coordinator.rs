@@ -6,7 +6,7 @@ use super::gate::{Gate, Readiness};
 use super::leader::{self, Could};
 use super::program::Channels;
 use super::stage::{Pace, Stage};
-use super::{Control, Progress, RunError, cost, crew, failure, spec};
+use super::{Control, Progress, RunError, cost, crew, failure, roster};
 use crate::plan::Plan;
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
@@ -18,6 +18,7 @@ use crate::sys::event::{self, Woken};
 use crate::sys::fd::{self, EventCount};
 use crate::sys::rights::OpenFiles;
 use crate::sys::scheduling::{self, Attributes};
+use crate::sys::shared::page_bytes;
 use crate::sys::signal::{self, Blocked, Reporting};
 use crate::sys::usage::{Of, Usage, usage};
 use crate::sys::{Errno, raw, thread};
@@ -36,7 +37,7 @@ pub(super) fn run(
         .map_err(RunError::system("raising the limit on open files"))?;
     let pace = Pace::measure(plan, Clock::calibrate(source));
     let harness = cost::measure(plan, pace.clock)?;
-    let (memory, unbound) = Memory::create(Layout::new(spec::spec(plan)))
+    let (memory, unbound) = Memory::create(Layout::new(plan.layout_spec(page_bytes())))
         .map_err(RunError::system("shared memory for recording"))?;
     let foreground = plan.teams.iter().filter(|team| !team.background);
     let n_foreground = foreground.map(|team| team.size * plan.copies).sum();
@@ -239,7 +240,7 @@ impl Coordinator<'_> {
         match control.failed.load(Acquire) {
             0 => Ok(()),
             failed => {
-                let ids = spec::task_ids(self.plan);
+                let ids = roster::task_ids(self.plan);
                 let failure = failure::describe(self.plan, self.memory, &ids, failed as usize - 1);
                 Err(RunError::Start(failure))
             }
@@ -280,7 +281,7 @@ impl Coordinator<'_> {
             Ended::Interrupted(signal) => End::Interrupted(signal),
             Ended::LeaderGone => return Err(RunError::LeaderEnded("during the run".to_owned())),
             Ended::Failed(task) => {
-                let ids = spec::task_ids(self.plan);
+                let ids = roster::task_ids(self.plan);
                 End::Failed(failure::describe(self.plan, self.memory, &ids, task))
             }
         };
@@ -397,7 +398,7 @@ impl Coordinator<'_> {
     fn recording(&mut self, elapsed_ns: u64, usage: Usage) -> Recording {
         let window = &self.memory.control().window;
         let (begin, end) = (window.begin.load(Relaxed), window.end.load(Relaxed));
-        let ids = spec::task_ids(self.plan);
+        let ids = roster::task_ids(self.plan);
         let (negative_differences, strangers) = gather::oddities(self.memory);
         if strangers > 0 {
             let note = format!("tasks were seen {strangers} times on CPUs that are not allowed");
@@ -411,7 +412,7 @@ impl Coordinator<'_> {
             start_ns: self.start_ns,
             end: self.end.clone(),
             series: gather::series(self.memory, &ids),
-            teams: gather::teams(self.memory, &spec::team_ids(self.plan), self.pace.clock),
+            teams: gather::teams(self.memory, &roster::team_ids(self.plan), self.pace.clock),
             tasks: gather::tasks(self.memory, &ids),
             negative_differences,
             harness: self.harness,

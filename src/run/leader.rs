@@ -9,13 +9,14 @@
 use super::gate::TaskGate;
 use super::program::Channels;
 use super::stage::{Pace, Stage};
-use super::{crew, failure, spec};
+use super::{crew, failure, roster};
 use crate::plan::{Form, Plan};
 use crate::record::Layout;
 use crate::record::memory::{Memory, TaskState};
 use crate::record::recorder::Recorders;
 use crate::sys::cpu::CurrentCpu;
 use crate::sys::process::{self, Ended, FIRST_FD, Forked, Forker};
+use crate::sys::shared::page_bytes;
 use crate::sys::{Errno, Shared, clock, fd, raw, signal, thread};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -117,7 +118,7 @@ fn lead() -> i32 {
     drop(text);
     let memory = Memory {
         shared,
-        layout: Layout::new(spec::spec(&orders.plan)),
+        layout: Layout::new(orders.plan.layout_spec(page_bytes())),
     };
     let recorders = Recorders::new(&memory, orders.pace.clock, CurrentCpu::find());
     let stage = Stage {
@@ -171,7 +172,7 @@ impl Children<'_> {
                 if team_plan.form == Form::Threads {
                     continue;
                 }
-                let first = spec::first_task(stage.plan, copy, team);
+                let first = roster::first_task(stage.plan, copy, team);
                 for me in 0..team_plan.size {
                     let worker = stage.worker(copy, team, me, &channels);
                     self.fork(&forker, (first + me as usize, 1), || worker.run())?;
@@ -198,7 +199,7 @@ impl Children<'_> {
         let Some(&first) = threads.first() else {
             return Ok(());
         };
-        let first = spec::first_task(stage.plan, copy, first);
+        let first = roster::first_task(stage.plan, copy, first);
         let n = threads
             .iter()
             .map(|&team| stage.plan.teams[team].size as usize)

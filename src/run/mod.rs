@@ -17,7 +17,7 @@ mod failure;
 mod gate;
 pub mod leader;
 mod program;
-mod spec;
+mod roster;
 mod stage;
 mod worker;
 

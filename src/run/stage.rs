@@ -4,7 +4,7 @@
 
 use super::gate::TaskGate;
 use super::program::{Channels, Program};
-use super::spec;
+use super::roster;
 use super::worker::Worker;
 use crate::base::Random;
 use crate::plan::{self, Op, Plan, Policy, TeamPlan};
@@ -58,7 +58,7 @@ impl<'a> Stage<'a> {
         channels: &'a Channels<'a>,
     ) -> Worker<'a> {
         let team_plan = &self.plan.teams[team];
-        let task = spec::first_task(self.plan, copy, team) + me as usize;
+        let task = roster::first_task(self.plan, copy, team) + me as usize;
         let member = copy as usize * team_plan.size as usize + me as usize;
         let cpus = (!team_plan.cpus.is_empty())
             .then(|| team_plan.cpus[member % team_plan.cpus.len()].clone());

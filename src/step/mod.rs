@@ -1,4 +1,4 @@
-//! The mechanisms that steps of a profile name: one directory for each sort, one file for each kind.
+//! The mechanisms that steps of a profile name: a directory for each sort, a file for each kind.
 //!
 //! The rooms of this wing do not know each other, nor the recorder, the plan, or the clock.
 

@@ -1,9 +1,9 @@
 //! Which CPU a thread runs on, at the price of a load.
 //!
 //! glibc 2.35 and later registers a `struct rseq` for every thread and tells where it is
-//! (`__rseq_offset`); the kernel keeps its `cpu_id` current (kernel/rseq.c, rseq_update_cpu_node_id,
-//! v6.12). Without it (musl, old glibc, GLIBC_TUNABLES) we ask sched_getcpu(3). Must not know: what
-//! CPUs there are.
+//! (`__rseq_offset`); the kernel keeps its `cpu_id` current (kernel/rseq.c,
+//! rseq_update_cpu_node_id, v6.12). Without it (musl, old glibc, GLIBC_TUNABLES) we ask
+//! sched_getcpu(3). Must not know: what CPUs there are.
 
 use std::ffi::c_int;
 

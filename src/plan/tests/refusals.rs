@@ -24,29 +24,77 @@ fn places_that_are_not_there() {
         assert_eq!(refused(&team(keys), &host), expected, "for {keys}");
     };
     check("size = 1\non = 'node:0'", &[]);
-    check("size = 1\non = 'node:1'", &[""]);
-    check("size = 1\non = 'llc:2'", &[""]);
-    check("size = 4\non = 'core:me'", &[""]);
-    check("size = 1\non = 'cpus:2'", &[""]);
-    check("size = 1\non = 'cpus:0-1,14-17'", &["", ""]);
+    check(
+        "size = 1\non = 'node:1'",
+        &[
+            "team `w` is to run on node 1, and 1 node can be used here (0); ask for another, or \
+             start with a wider CPU mask",
+        ],
+    );
+    check(
+        "size = 1\non = 'llc:2'",
+        &[
+            "team `w` is to run on llc 2, and 2 llcs can be used here (0 to 1); ask for another, \
+             or start with a wider CPU mask",
+        ],
+    );
+    check(
+        "size = 4\non = 'core:me'",
+        &[
+            "team `w` is to run on core 2, and 2 cores can be used here (0 to 1); ask for \
+             another, or start with a wider CPU mask",
+        ],
+    );
+    check(
+        "size = 1\non = 'cpus:2'",
+        &[
+            "team `w` is to run on cpu 2, which is not allowed here; allowed: 0-1,4; start with \
+             a wider CPU mask (`taskset -c`)",
+        ],
+    );
+    check(
+        "size = 1\non = 'cpus:0-1,14-17'",
+        &[
+            "team `w` is to run on cpus 14-15, which are not allowed here; allowed: 0-1,4; start \
+             with a wider CPU mask (`taskset -c`)",
+            "team `w` is to run on cpus 16-17, which are offline or not there (online: 0-15); \
+             allowed: 0-1,4; ask for others",
+        ],
+    );
     host.allowed = "".parse().unwrap();
-    assert_eq!(refused(&team("size = 1"), &host), [""]);
+    assert_eq!(
+        refused(&team("size = 1"), &host),
+        ["no online CPU is allowed here; allowed: ``; start with a wider CPU mask"]
+    );
 }
 
 #[test]
 fn rights() {
-    let mut host = host("core:2");
+    let mut host = host("core:2 pu:1");
     host.limits.rt_priority = Some(Limit { soft: 0, hard: 0 });
     host.limits.nice = Some(Limit { soft: 0, hard: 0 });
     host.kernel_release = Reading::Value("6.1.0-18-amd64".to_owned());
     let wanting = [
-        ("policy = 'fifo'\npriority = 5", ""),
-        ("nice = -5", ""),
+        (
+            "policy = 'fifo'\npriority = 5",
+            "team `w` needs real-time priority 5, and RLIMIT_RTPRIO is 0; raise it with `ulimit \
+             -r 5`, or run it as root, or with CAP_SYS_NICE",
+        ),
+        (
+            "nice = -5",
+            "team `w` needs nice -5, and RLIMIT_NICE is 0, where it takes 25; raise it with \
+             `ulimit -e 25`, or run it as root, or with CAP_SYS_NICE",
+        ),
         (
             "policy = 'deadline'\ndeadline = { runtime = '1ms', period = '10ms' }",
-            "",
+            "team `w` needs policy deadline, and CAP_SYS_NICE is not held; run it as root, or \
+             with CAP_SYS_NICE",
         ),
-        ("slice = '1ms'", ""),
+        (
+            "slice = '1ms'",
+            "team `w` needs a slice of its own, which Linux has since 6.12, and this is \
+             6.1.0-18-amd64; leave out `slice`",
+        ),
     ];
     for (keys, expected) in wanting {
         assert_eq!(
@@ -71,7 +119,7 @@ fn rights() {
 fn limits() {
     let channel = "copies = 100\n[channel.c]\nkind = 'pipe'\ncount = 10";
     let check = |form: &str, change: fn(&mut Host), expected: &[&str]| {
-        let mut host = host("core:2");
+        let mut host = host("core:2 pu:1");
         change(&mut host);
         let text = format!(
             "about = 'x'\n{channel}\n[team.w]\nsize = 10\nas = '{form}'\n\
@@ -85,7 +133,14 @@ fn limits() {
             hard: 256,
         });
     };
-    check("threads", open_files, &[""]);
+    check(
+        "threads",
+        open_files,
+        &[
+            "RLIMIT_NOFILE leaves 256 open files, and this plan needs 2032; raise it as root \
+             with `ulimit -n 2032`, or by LimitNOFILE=2032",
+        ],
+    );
     // A leader has the channels of one copy open at a time.
     check("processes", open_files, &[]);
     check(
@@ -107,7 +162,10 @@ fn limits() {
             });
             host.limits.user_tasks_enforced = true;
         },
-        &[""],
+        &[
+            "RLIMIT_NPROC leaves 500 tasks, and this plan needs 1002; raise it with `ulimit -u \
+             1002`",
+        ],
     );
     check(
         "threads",
@@ -119,7 +177,10 @@ fn limits() {
                 used: 700,
             });
         },
-        &[""],
+        &[
+            "/sys/fs/cgroup/a/pids.max leaves 800 tasks, and this plan needs 1002; raise it as \
+             root: `echo 1702 > /sys/fs/cgroup/a/pids.max`",
+        ],
     );
     check(
         "threads",
@@ -127,12 +188,18 @@ fn limits() {
             let file = "/proc/sys/kernel/threads-max".to_owned();
             host.limits.system_tasks = Some(SystemLimit { file, max: 900 });
         },
-        &[""],
+        &[
+            "/proc/sys/kernel/threads-max leaves 900 tasks, and this plan needs 1002; raise it \
+             as root: `echo 2004 > /proc/sys/kernel/threads-max`",
+        ],
     );
     check(
         "threads",
         |host| host.limits.max_map_count = Some(2000),
-        &[""],
+        &[
+            "vm.max_map_count leaves 2000 mappings, and this plan needs 2512; raise it as root: \
+             `sysctl -w vm.max_map_count=2512`",
+        ],
     );
     check(
         "processes",
@@ -142,7 +209,10 @@ fn limits() {
     check(
         "threads",
         |host| host.limits.memory_available_bytes = Some(1 << 20),
-        &[""],
+        &[
+            "MemAvailable in /proc/meminfo leaves 1.00 MiB memory, and this plan needs 12.6 MiB; \
+             ask for fewer tasks or smaller messages",
+        ],
     );
     check(
         "processes",
@@ -151,13 +221,16 @@ fn limits() {
             let (max, used) = (64 << 20, 60 << 20);
             host.limits.cgroup_memory = Some(CgroupLimit { file, max, used });
         },
-        &[""],
+        &[
+            "/sys/fs/cgroup/a/memory.max leaves 4.00 MiB memory, and this plan needs 294 MiB; \
+             raise it as root: `echo 371069928 > /sys/fs/cgroup/a/memory.max`",
+        ],
     );
 }
 
 #[test]
 fn a_soft_limit_is_raised_and_said() {
-    let mut host = host("core:2");
+    let mut host = host("core:2 pu:1");
     host.limits.open_files = Some(Limit {
         soft: 32,
         hard: 4096,
