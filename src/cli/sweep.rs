@@ -114,7 +114,30 @@ pub fn table(name: &str, points: &[Report]) -> String {
         "p99".to_string(),
     ]];
     rows.extend(points.iter().map(|point| row(name, &result, point)));
-    aligned(&rows)
+    head(name, points) + &aligned(&rows)
+}
+
+/// What the columns are taken from.
+fn head(name: &str, points: &[Report]) -> String {
+    let Some(point) = points.first() else {
+        return String::new();
+    };
+    let n_runs = points
+        .iter()
+        .map(|point| point.runs.len())
+        .max()
+        .unwrap_or_default();
+    let (runs, of) = match n_runs {
+        1 => ("one run".to_string(), ""),
+        n => (
+            format!("{n} runs"),
+            ", in the run of the median result; the result is their mean",
+        ),
+    };
+    let profile = &point.profile.name;
+    format!(
+        "{profile}, {name} swept, {runs} a point\n  wakeups are those of the team woken most{of}\n\n"
+    )
 }
 
 const UNKNOWN: &str = "-";

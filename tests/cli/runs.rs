@@ -128,8 +128,8 @@ fn a_sweep_is_one_document_and_one_table() {
         assert_eq!(point["runs"][0]["messages"]["sent"], 100 * n);
     }
     let text = printed(&schedload(line), 0);
-    let first: Vec<&str> = text
-        .lines()
+    let table = text.lines().skip_while(|line| !line.is_empty()).skip(1);
+    let first: Vec<&str> = table
         .map(|it| it.split_whitespace().next().unwrap())
         .collect();
     assert_eq!(first, ["pairs", "1", "2", "3"]);
