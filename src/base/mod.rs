@@ -2,6 +2,7 @@
 //!
 //! Must not know: system calls, files, profiles. Everything here is pure and testable by tables.
 
+pub mod aligned;
 pub mod bucket;
 pub mod cpulist;
 pub mod id;
@@ -11,6 +12,7 @@ pub mod reading;
 pub mod relation;
 pub mod unit;
 
+pub use aligned::Aligned;
 pub use cpulist::CpuList;
 pub use id::{CpuId, NodeId};
 pub use random::Random;

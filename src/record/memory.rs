@@ -158,6 +158,22 @@ impl Memory {
             .at(self.layout.slots + task * self.layout.slot_stride)
     }
 
+    /// Maps what a task of a team uses into the page table of its own process: its slot, and on
+    /// each CPU the team's counters and histograms. All of it is in place already.
+    pub fn map_in(&self, task: usize, team: usize) {
+        let layout = &self.layout;
+        self.shared
+            .map_in(layout.slots + task * layout.slot_stride, layout.slot_stride);
+        let series = &layout.teams[team];
+        let series_bytes = crate::base::bucket::BUCKETS * 8;
+        for shard in 0..layout.shard_cpus.len() {
+            let shard = layout.shards + shard * layout.shard_stride;
+            self.shared.map_in(shard, layout.histograms);
+            let first = shard + layout.histograms + series.first_series * series_bytes;
+            self.shared.map_in(first, series.kinds.len() * series_bytes);
+        }
+    }
+
     /// By the number of a series within the task's team.
     pub fn extremes(&self, task: usize, n_series: usize) -> &[Extremes] {
         let slot = self.layout.slots + task * self.layout.slot_stride;

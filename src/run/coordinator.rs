@@ -6,6 +6,7 @@ use super::gate::{Gate, Readiness};
 use super::leader::{self, Could};
 use super::program::Channels;
 use super::stage::{Pace, Stage};
+use super::worker::Worker;
 use super::{Control, Progress, RunError, cost, crew, failure, roster};
 use crate::plan::Plan;
 use crate::record::memory::{Memory, Phase, TaskState};
@@ -127,9 +128,13 @@ impl Coordinator<'_> {
         let tasks = Tasks::Threads(&channels);
         let before = usage(Of::Process);
         let begun = clock::monotonic_ns();
+        let mut workers = Vec::with_capacity(plan.n_tasks() as usize);
+        for (copy, channels) in (0..).zip(&channels) {
+            crew::workers(&stage, copy, channels, &mut workers);
+        }
         thread::crew(|crew| {
             let ran = self
-                .start_threads(crew, &stage, &channels)
+                .start_threads(crew, &mut workers)
                 .and_then(|()| self.wait_ready(&gate.ready_out, begun))
                 .and_then(|()| self.through(&gate.go_in, tasks));
             if ran.is_err() {
@@ -145,20 +150,14 @@ impl Coordinator<'_> {
     fn start_threads<'a>(
         &self,
         crew: &mut thread::Crew<'a>,
-        stage: &Stage<'a>,
-        channels: &'a [Channels<'a>],
+        workers: &'a mut [Worker<'_>],
     ) -> Result<(), RunError> {
         // Threads inherit the mask, so that a stop signal comes to this thread.
         let _blocked = Blocked::stop_signals();
-        for (copy, channels) in (0..).zip(channels) {
-            let started = crew::start(crew, stage, copy, channels);
-            let what = || format!("starting {} threads", self.plan.n_tasks());
-            started.map_err(|errno| RunError::System {
-                what: what(),
-                errno,
-            })?;
-        }
-        Ok(())
+        crew::start(crew, workers).map_err(RunError::system(format!(
+            "starting {} threads",
+            self.plan.n_tasks()
+        )))
     }
 
     /// All tasks through a leader.

@@ -4,6 +4,7 @@
 
 use super::program::Channels;
 use super::stage::Stage;
+use super::worker::Worker;
 use crate::plan::Form;
 use crate::sys::Errno;
 use crate::sys::thread::Crew;
@@ -12,25 +13,27 @@ use crate::sys::thread::Crew;
 /// are not on the stack.
 const STACK_BYTES: usize = 64 << 10;
 
-/// Starts the thread teams of a copy, in the order of the profile.
-///
-/// # Errors
-///
-/// What pthread_create gave, with the number of tasks started before.
-pub(super) fn start<'a>(
-    crew: &mut Crew<'a>,
+/// The thread teams of a copy, in the order of the profile.
+pub(super) fn workers<'a>(
     stage: &Stage<'a>,
     copy: u32,
     channels: &'a Channels<'a>,
-) -> Result<(), Errno> {
+    workers: &mut Vec<Worker<'a>>,
+) {
     for (team, team_plan) in stage.plan.teams.iter().enumerate() {
-        if team_plan.form == Form::Processes {
-            continue;
-        }
-        for me in 0..team_plan.size {
-            let worker = stage.worker(copy, team, me, channels);
-            crew.spawn(STACK_BYTES, Box::new(move || worker.run()))?;
+        if team_plan.form == Form::Threads {
+            workers.extend((0..team_plan.size).map(|me| stage.worker(copy, team, me, channels)));
         }
     }
-    Ok(())
+}
+
+/// Starts a thread for each, in order.
+///
+/// # Errors
+///
+/// What pthread_create gave; those started before go on.
+pub(super) fn start<'a>(crew: &mut Crew<'a>, workers: &'a mut [Worker<'_>]) -> Result<(), Errno> {
+    workers
+        .iter_mut()
+        .try_for_each(|worker| crew.spawn(STACK_BYTES, worker))
 }

@@ -17,6 +17,7 @@ use crate::record::recorder::Recorders;
 use crate::sys::cpu::CurrentCpu;
 use crate::sys::process::{self, Ended, FIRST_FD, Forked, Forker};
 use crate::sys::shared::page_bytes;
+use crate::sys::thread::Task;
 use crate::sys::{Errno, Shared, clock, fd, raw, signal, thread};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -174,8 +175,12 @@ impl Children<'_> {
                 }
                 let first = roster::first_task(stage.plan, copy, team);
                 for me in 0..team_plan.size {
-                    let worker = stage.worker(copy, team, me, &channels);
-                    self.fork(&forker, (first + me as usize, 1), || worker.run())?;
+                    let mut worker = stage.worker(copy, team, me, &channels);
+                    let task = first + me as usize;
+                    self.fork(&forker, (task, 1), || {
+                        stage.memory.map_in(task, team);
+                        worker.run();
+                    })?;
                 }
             }
             self.fork_threads(&forker, copy, &channels)?;
@@ -204,10 +209,14 @@ impl Children<'_> {
             .iter()
             .map(|&team| stage.plan.teams[team].size as usize)
             .sum();
+        let mut workers = Vec::new();
+        crew::workers(stage, copy, channels, &mut workers);
         self.fork(forker, (first, n), || {
-            let started = thread::crew(|crew| {
-                let started = crew::start(crew, stage, copy, channels);
-                if let Err(errno) = started {
+            for (task, team) in workers.iter().map(|worker| (worker.task, worker.team)) {
+                stage.memory.map_in(task, team);
+            }
+            thread::crew(|crew| {
+                if let Err(errno) = crew::start(crew, &mut workers) {
                     let control = stage.memory.control();
                     control.leader_errno.store(errno.0, Relaxed);
                     control
@@ -215,9 +224,7 @@ impl Children<'_> {
                         .store(Could::StartThreads as u32, Release);
                     let _ = raw::write(stage.event, &1u64.to_ne_bytes());
                 }
-                started
             });
-            let _ = started;
         })
     }
 
@@ -232,9 +239,6 @@ impl Children<'_> {
             Forked::Child => {
                 process::die_with_parent();
                 if process::parent_id() == leader {
-                    let memory = self.stage.memory;
-                    memory.shared.populate(0, memory.layout.slots);
-                    populate_shards(memory);
                     body();
                 }
                 process::exit_now(0)
@@ -280,18 +284,5 @@ impl Children<'_> {
 
     fn wake_coordinator(&self) {
         let _ = raw::write(self.stage.event, &1u64.to_ne_bytes());
-    }
-}
-
-/// Most shared memory that each process maps in before the gate (bytes). Beyond, the first use of
-/// a page in each process is a minor fault inside the window, but starting thousands of processes
-/// on a machine with hundreds of CPUs would take minutes otherwise.
-const POPULATE_MAX: usize = 16 << 20;
-
-fn populate_shards(memory: &Memory) {
-    let layout = &memory.layout;
-    let bytes = layout.bytes - layout.shards;
-    if bytes <= POPULATE_MAX {
-        memory.shared.populate(layout.shards, bytes);
     }
 }

@@ -3,10 +3,11 @@
 //! Made before the gate, by whoever creates the task, so that a worker never allocates. Must not
 //! know: how steps are done (`worker.rs`).
 
+use crate::base::Aligned;
 use crate::plan::{Op, Pick, Plan};
 use crate::record::Memory;
 use crate::record::recorder::Since;
-use crate::record::stamp::Ring;
+use crate::record::stamp::{self, Ring};
 use crate::step::channel::{self, Channel, OpenError, Opening, Scope};
 use crate::step::work;
 
@@ -79,9 +80,9 @@ pub(super) struct Program {
     pub steps: Vec<Step>,
     /// A number for each step: rounds left of a loop, when a measure block began, whose turn is
     /// next.
-    pub numbers: Vec<u64>,
+    pub numbers: Aligned<u64>,
     /// For messages in and out.
-    pub buffer: Vec<u8>,
+    pub buffer: Aligned<u8>,
 }
 
 #[derive(Clone, Copy)]
@@ -136,7 +137,8 @@ impl Program {
     pub(super) fn new(plan: &Plan, team: usize, me: u32, channels: &Channels<'_>) -> Program {
         let team = &plan.teams[team];
         let mut measures = Vec::new();
-        let mut numbers = vec![0; team.ops.len()];
+        // A turn starts at the task's own index.
+        let numbers = Aligned::new(u64::from(me), team.ops.len());
         let mut steps = Vec::with_capacity(team.ops.len());
         for (at, op) in team.ops.iter().enumerate() {
             let ends = |channel: u32, pick: &Pick| {
@@ -194,13 +196,11 @@ impl Program {
                     None => Step::Measure,
                 },
             });
-            // A turn starts at the task's own index.
-            numbers[at] = u64::from(me);
         }
         Program {
             steps,
             numbers,
-            buffer: vec![b'-'; (team.buffer_bytes as usize).max(16)],
+            buffer: Aligned::new(b'-', (team.buffer_bytes as usize).max(stamp::BYTES)),
         }
     }
 }

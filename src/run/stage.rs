@@ -64,6 +64,7 @@ impl<'a> Stage<'a> {
             .then(|| team_plan.cpus[member % team_plan.cpus.len()].clone());
         Worker {
             task,
+            team,
             name: format!("{}-{member}", team_plan.name),
             program: Program::new(self.plan, team, me, channels),
             channels,

@@ -25,9 +25,12 @@ use crate::sys::{Errno, clock, fd, raw, thread};
 use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
-/// All that a task needs, prepared by whoever creates it.
+/// All that a task needs, prepared by whoever creates it and on cache lines of its own: a worker
+/// neither allocates nor frees.
+#[repr(align(128))]
 pub(super) struct Worker<'a> {
     pub task: usize,
+    pub team: usize,
     pub name: String,
     pub program: Program,
     pub channels: &'a Channels<'a>,
@@ -67,9 +70,9 @@ impl Stop {
     }
 }
 
-impl Worker<'_> {
+impl thread::Task for Worker<'_> {
     /// The task's whole life.
-    pub(super) fn run(mut self) {
+    fn run(&mut self) {
         let slot = self.recorder.slot();
         let (pid, tid) = thread::ids();
         slot.pid.store(pid, Relaxed);
@@ -87,7 +90,9 @@ impl Worker<'_> {
         self.keep_kernel_counts();
         slot.state.store(TaskState::CheckedOut as u32, Release);
     }
+}
 
+impl Worker<'_> {
     /// Attributes first, so that the task waits at the gate as it will run.
     fn start(&mut self) -> Result<(), Stop> {
         thread::set_name(&self.name);

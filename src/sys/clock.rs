@@ -24,12 +24,12 @@ pub struct Clock {
     scale: u64,
 }
 
-/// How long the counter is compared with the kernel's clock. Reading the pair is uncertain by
-/// some 50 ns, so the rate is good to a few parts in a million.
-const CALIBRATION_NS: u64 = 20_000_000;
+/// How long the counter is compared with the kernel's clock, asleep. Reading the pair is uncertain
+/// by some 50 ns, so the rate is good to a few parts in a million.
+const CALIBRATION_NS: u64 = 10_000_000;
 
 impl Clock {
-    /// The clock of that source, compared with CLOCK_MONOTONIC for 20 ms if it is the counter.
+    /// The clock of that source, compared with CLOCK_MONOTONIC for 10 ms if it is the counter.
     pub fn calibrate(source: Source) -> Clock {
         match source {
             Source::Monotonic => Clock {
@@ -40,7 +40,7 @@ impl Clock {
                 let (ticks0, ns0) = pair();
                 let (mut ticks, mut ns) = pair();
                 while ns - ns0 < CALIBRATION_NS {
-                    std::hint::spin_loop();
+                    sleep(CALIBRATION_NS);
                     (ticks, ns) = pair();
                 }
                 let scale = (u128::from(ns - ns0) << 32) / u128::from(ticks - ticks0).max(1);

@@ -8,7 +8,11 @@ use super::Errno;
 use std::ffi::c_void;
 use std::marker::PhantomData;
 
-type Body<'env> = Box<dyn FnOnce() + Send + 'env>;
+/// What a thread of a [`Crew`] does. The thread borrows it, so that it need not free anything:
+/// a thread's first call into the allocator would give it an arena of its own.
+pub trait Task: Send {
+    fn run(&mut self);
+}
 
 /// Threads that borrow from `'env`; [`crew`] lends one and joins them all.
 #[derive(Debug)]
@@ -34,24 +38,22 @@ impl<'env> Crew<'env> {
     /// # Errors
     ///
     /// EAGAIN when a limit on tasks or memory is reached.
-    pub fn spawn(&mut self, stack_bytes: usize, body: Body<'env>) -> Result<(), Errno> {
+    pub fn spawn<T: Task>(&mut self, stack_bytes: usize, task: &'env mut T) -> Result<(), Errno> {
         self.threads.reserve(1);
-        let body: *mut Body<'env> = Box::into_raw(Box::new(body));
-        // SAFETY: the attributes are initialised before and destroyed after use; `enter` frees
-        // `body`, which we take back when there is no thread. What the body borrows lives for
-        // 'env, and the thread is joined when the crew is dropped, which `crew` does within 'env
-        // and nobody can forget, since it only lends the crew.
+        let task: *mut T = task;
+        // SAFETY: the attributes are initialised before and destroyed after use. The task is
+        // borrowed for 'env, for the thread alone, and the thread is joined when the crew is
+        // dropped, which `crew` does within 'env and nobody can forget, since it only lends it.
         unsafe {
             let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
             let mut thread: libc::pthread_t = std::mem::zeroed();
             libc::pthread_attr_init(&raw mut attributes);
             let stack = stack_bytes.max(libc::PTHREAD_STACK_MIN);
             libc::pthread_attr_setstacksize(&raw mut attributes, stack);
-            let failed =
-                libc::pthread_create(&raw mut thread, &raw const attributes, enter, body.cast());
+            let attr = &raw const attributes;
+            let failed = libc::pthread_create(&raw mut thread, attr, enter::<T>, task.cast());
             libc::pthread_attr_destroy(&raw mut attributes);
             if failed != 0 {
-                drop(Box::from_raw(body));
                 return Err(Errno(failed));
             }
             self.threads.push(thread);
@@ -74,11 +76,10 @@ impl Drop for Crew<'_> {
     }
 }
 
-extern "C" fn enter(body: *mut c_void) -> *mut c_void {
-    // SAFETY: `spawn` made this pointer for this thread alone.
-    let body = unsafe { Box::from_raw(body.cast::<Body<'_>>()) };
-    // A panic ends the process: it cannot unwind into C.
-    body();
+extern "C" fn enter<T: Task>(task: *mut c_void) -> *mut c_void {
+    // SAFETY: `spawn` borrowed it for this thread alone. A panic ends the process: it cannot
+    // unwind into C.
+    unsafe { (*task.cast::<T>()).run() };
     std::ptr::null_mut()
 }
 
@@ -108,18 +109,25 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU32, Ordering};
 
+    struct Add<'a>(&'a AtomicU32, u32);
+
+    impl Task for Add<'_> {
+        fn run(&mut self) {
+            self.0.fetch_add(self.1, Ordering::Relaxed);
+            self.1 = 0;
+        }
+    }
+
     #[test]
     fn a_crew_borrows_and_is_joined() {
         let sum = AtomicU32::new(0);
+        let mut tasks: Vec<Add<'_>> = (1..=10).map(|n| Add(&sum, n)).collect();
         crew(|crew| {
-            for n in 1..=10 {
-                let sum = &sum;
-                let body = Box::new(move || {
-                    sum.fetch_add(n, Ordering::Relaxed);
-                });
-                crew.spawn(64 << 10, body).unwrap();
+            for task in &mut tasks {
+                crew.spawn(64 << 10, task).unwrap();
             }
         });
+        assert!(tasks.iter().all(|task| task.1 == 0));
         assert_eq!(sum.load(Ordering::Relaxed), 55);
     }
 }

@@ -29,7 +29,7 @@ fn nothing_is_lost(kind: &Kind, scope: Scope, wakers: u64, wakees: u64) {
     let (count, sum) = (AtomicU64::new(0), AtomicU64::new(0));
     let total = MESSAGES * wakers * wakees;
     with_channel(kind, scope, |channel| {
-        thread::crew(|crew| {
+        std::thread::scope(|threads| {
             for _ in 0..wakees {
                 let (count, sum) = (&count, &sum);
                 let body = move || {
@@ -41,7 +41,7 @@ fn nothing_is_lost(kind: &Kind, scope: Scope, wakers: u64, wakees: u64) {
                         sum.fetch_add(number, Ordering::Relaxed);
                     }
                 };
-                crew.spawn(64 << 10, Box::new(body)).unwrap();
+                threads.spawn(body);
             }
             for waker in 0..wakers {
                 let body = move || {
@@ -51,7 +51,7 @@ fn nothing_is_lost(kind: &Kind, scope: Scope, wakers: u64, wakees: u64) {
                         channel.wake(&message).unwrap();
                     }
                 };
-                crew.spawn(64 << 10, Box::new(body)).unwrap();
+                threads.spawn(body);
             }
         });
     });
@@ -107,7 +107,7 @@ fn gets_out(kind: &Kind, body: impl Fn(&dyn Channel) -> Result<(), Hitch> + Send
     signal::be_interruptible().unwrap();
     let (tid, out) = (AtomicU32::new(0), AtomicU32::new(0));
     with_channel(kind, Scope::Private, |channel| {
-        thread::crew(|crew| {
+        std::thread::scope(|threads| {
             let (tid, out) = (&tid, &out);
             let task = move || {
                 tid.store(thread::ids().1, Ordering::Release);
@@ -119,7 +119,7 @@ fn gets_out(kind: &Kind, body: impl Fn(&dyn Channel) -> Result<(), Hitch> + Send
                 assert_eq!(hitch, Hitch::Interrupted, "{}", kind.name);
                 out.store(1, Ordering::Release);
             };
-            crew.spawn(64 << 10, Box::new(task)).unwrap();
+            threads.spawn(task);
             while out.load(Ordering::Acquire) == 0 {
                 if let tid @ 1.. = tid.load(Ordering::Acquire) {
                     channel.interrupt();
