@@ -127,17 +127,12 @@ fn head(name: &str, points: &[Report]) -> String {
         .map(|point| point.runs.len())
         .max()
         .unwrap_or_default();
-    let (runs, of) = match n_runs {
-        1 => ("one run".to_string(), ""),
-        n => (
-            format!("{n} runs"),
-            ", in the run of the median result; the result is their mean",
-        ),
+    let runs = match n_runs {
+        1 => "one run a point".to_string(),
+        n => format!("{n} runs a point: mean of the result, wakeups of the median run"),
     };
     let profile = &point.profile.name;
-    format!(
-        "{profile}, {name} swept, {runs} a point\n  wakeups are those of the team woken most{of}\n\n"
-    )
+    format!("{profile}, {name} swept\n  {runs}\n  wakeups of the team woken most\n\n")
 }
 
 const UNKNOWN: &str = "-";
