@@ -63,6 +63,7 @@ pub fn taken() -> Vec<(String, Option<char>)> {
 
 fn run(flags: Vec<Arg>) -> Command {
     Command::new("run")
+        .override_usage("schedload run PROFILE [PARAMETERS OF THE PROFILE] [OPTIONS]")
         .about("Run a profile and report what the scheduler did with it")
         .after_help(format!(
             "PROFILE comes before the parameters that are its own; `schedload run PROFILE --help` \
@@ -102,6 +103,7 @@ fn show() -> Command {
 
 fn plan(flags: Vec<Arg>) -> Command {
     Command::new("plan")
+        .override_usage("schedload plan PROFILE [PARAMETERS OF THE PROFILE] [OPTIONS]")
         .about("Show what a profile comes to on this machine, or on another, and run nothing")
         .arg(profile())
         .args(flags)

@@ -61,17 +61,20 @@ impl Outputs {
 
     /// Stores what there is so far, so that a crash later on loses nothing of it.
     pub fn save(&mut self, document: &dyn Fn() -> Option<Document>) -> Result<(), Error> {
-        if !self.saves.due() {
+        let stored = |sink: &&mut Sink| sink.is_stored();
+        let json = self.json.as_mut().filter(stored);
+        let report = self.report.as_mut().filter(stored);
+        if (json.is_none() && report.is_none()) || !self.saves.due() {
             return Ok(());
         }
         let begun = Instant::now();
         let Some(document) = document() else {
             return Ok(());
         };
-        if let Some(json) = &mut self.json {
+        if let Some(json) = json {
             json.save(&document.json()?)?;
         }
-        if let Some(report) = &mut self.report {
+        if let Some(report) = report {
             report.save(&document.render(self.format, &self.options)?)?;
         }
         self.saves.last = Some((Instant::now(), begun.elapsed()));
@@ -98,7 +101,7 @@ impl Saves {
     /// A save that takes long is put off until ten times that has passed; the last always comes.
     fn due(&self) -> bool {
         match self.last {
-            Some((at, took)) if took > Duration::from_millis(100) => at.elapsed() > 10 * took,
+            Some((at, took)) if took > Duration::from_millis(20) => at.elapsed() > 10 * took,
             _ => true,
         }
     }

@@ -162,7 +162,6 @@ impl Session<'_> {
     /// All repeats of one plan.
     fn point(&mut self, point: &Point, outputs: &mut Outputs) -> Result<Exit, Error> {
         let line = Line::new(self.show);
-        let mut recordings: Vec<Recording> = Vec::new();
         for repeat in 0..self.repeat {
             line.title(match self.repeat {
                 1 => point.title.clone(),
@@ -170,12 +169,12 @@ impl Session<'_> {
             });
             let recording = measure(&point.plan, self.host, &line)?;
             let end = ended(&recording.end);
-            recordings.push(recording);
-            let report = Report::judge(&point.plan, self.host, &recordings);
-            if repeat > 0 {
-                self.reports.pop();
+            match self.reports.last_mut() {
+                Some(report) if repeat > 0 => report.add(&point.plan, self.host, &recording),
+                _ => self
+                    .reports
+                    .push(Report::judge(&point.plan, self.host, &[recording])),
             }
-            self.reports.push(report);
             outputs.save(&|| self.document())?;
             if stops(end) {
                 return Ok(end);

@@ -69,6 +69,11 @@ impl Sink {
         matches!(self, Sink::Stdout)
     }
 
+    /// Whether it keeps what it is given, so that it can be replaced later on.
+    pub fn is_stored(&self) -> bool {
+        matches!(self, Sink::Stored(_))
+    }
+
     /// Replaces what is stored; stdout and streams get nothing but the final text.
     pub fn save(&mut self, text: &str) -> Result<(), WriteError> {
         match self {

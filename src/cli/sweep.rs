@@ -114,7 +114,25 @@ pub fn table(name: &str, points: &[Report]) -> String {
         "p99".to_string(),
     ]];
     rows.extend(points.iter().map(|point| row(name, &result, point)));
-    aligned(&rows)
+    head(name, points) + &aligned(&rows)
+}
+
+/// What the columns are taken from.
+fn head(name: &str, points: &[Report]) -> String {
+    let Some(point) = points.first() else {
+        return String::new();
+    };
+    let n_runs = points
+        .iter()
+        .map(|point| point.runs.len())
+        .max()
+        .unwrap_or_default();
+    let runs = match n_runs {
+        1 => "one run a point".to_string(),
+        n => format!("{n} runs a point: mean of the result, wakeups of the median run"),
+    };
+    let profile = &point.profile.name;
+    format!("{profile}, {name} swept\n  {runs}\n  wakeups of the team woken most\n\n")
 }
 
 const UNKNOWN: &str = "-";

@@ -25,15 +25,17 @@ pub fn profile(command: &Command, args: &[OsString]) -> Option<String> {
         if !text.starts_with('-') || text == "-" {
             return Some(text.to_string());
         }
-        let known = flags.iter().find(|flag| is(flag, text));
-        if known.is_some_and(|flag| flag.get_action().takes_values()) {
+        let name = text.split_once('=').map_or(text, |(name, _)| name);
+        // What is not known here has no known number of values either: clap will refuse it.
+        let flag = flags.iter().find(|flag| is(flag, name))?;
+        if flag.get_action().takes_values() && name == text {
             args.next()?;
         }
     }
     None
 }
 
-/// Whether `text` is this flag, its value being the next argument.
+/// Whether `text` is this flag, without a value.
 fn is(flag: &Arg, text: &str) -> bool {
     match text.strip_prefix("--") {
         Some(long) => flag.get_long() == Some(long),
@@ -67,6 +69,8 @@ mod tests {
         check("schedload run", None);
         check("schedload run --help", None);
         check("schedload run --repeat", None);
+        check("schedload run --groups 3 hackbench", None);
+        check("schedload run -g3 hackbench", None);
         check("schedload show hackbench", None);
         check("schedload", None);
     }

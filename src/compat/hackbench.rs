@@ -284,7 +284,8 @@ pub fn help() -> String {
          Options that schedload adds, to be written out:\n{}\n\
          The last of --threads and --processes counts. Exit codes: 0 done; 1 bad command line, as\n\
          hackbench has it; 3 the run failed; 4 this host cannot run it; 5 a conservation check \
-         broke;\n130 or 143 after SIGINT or SIGTERM. Only a run that went through has a Time line.\n",
+         broke;\n130 or 143 after SIGINT or SIGTERM. Only a run that went through has a Time \
+         line.\n",
         list(OPTIONS.original),
         list(OPTIONS.added),
     )

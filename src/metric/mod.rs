@@ -144,8 +144,18 @@ pub const METRICS: &[Metric] = &[
         Neither,
         "times that tasks were preempted, whole run",
     ),
-    row("user_s", "s", Neither, "user time of all tasks, whole run"),
-    row("sys_s", "s", Neither, "system time of all tasks, whole run"),
+    row(
+        "user_s",
+        "s",
+        Neither,
+        "user time of all tasks and of what started them, whole run",
+    ),
+    row(
+        "sys_s",
+        "s",
+        Neither,
+        "system time of all tasks and of what started them, whole run",
+    ),
     row(
         "start_s",
         "s",

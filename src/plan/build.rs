@@ -17,6 +17,7 @@ use crate::base::Unit;
 use crate::host::Host;
 use crate::metric::METRICS;
 use crate::profile::{Expr, Fault, Faults, Profile, Team};
+use crate::step::work;
 
 /// The seed where none is given: a run without one is the same each time.
 const SEED: u64 = 1;
@@ -148,6 +149,7 @@ impl Parts {
             return Err(Faults::new(&profile.source, faults).into());
         }
         for (channel, traffic) in channels.iter_mut().zip(&traffic) {
+            channel.wakers = u32::try_from(traffic.sent.tasks_max()).unwrap_or(u32::MAX);
             channel.wakees = u32::try_from(traffic.received.tasks_max()).unwrap_or(u32::MAX);
         }
         cross_processes(&mut channels, &teams);
@@ -241,6 +243,7 @@ fn channel_plan(words: &ChannelWords) -> Option<ChannelPlan> {
         kind: words.kind?.name.to_owned(),
         count: words.count?,
         bytes: if words.has_payload() { words.bytes? } else { 1 },
+        wakers: 0,
         wakees: 0,
         across_processes: false,
     })
@@ -322,6 +325,16 @@ fn notes(profile: &Profile, channels: &[ChannelWords], teams: &[TeamPart]) -> Ve
     for team in teams {
         if team.program.ops.is_empty() {
             notes.push(format!("team `{}` has nothing to do", team.name));
+        }
+        let sleeps = |op: &Op| match op {
+            Op::Work { kind, .. } => work::find(kind).is_some_and(|kind| kind.sleeps),
+            _ => false,
+        };
+        if team.program.ops.iter().any(sleeps) {
+            let name = &team.name;
+            notes.push(format!(
+                "team `{name}` sleeps with a timer slack of 1 ns, not the usual 50 us"
+            ));
         }
     }
     notes

@@ -81,7 +81,8 @@ pub struct ChannelPlan {
     pub count: u32,
     /// The largest message that any step sends (bytes), at least 1.
     pub bytes: u32,
-    /// The most tasks that wait on one instance.
+    /// The most tasks that send to one instance, and that wait on one.
+    pub wakers: u32,
     pub wakees: u32,
     /// Whether waker and wakee may be in different processes.
     pub across_processes: bool,

@@ -6,6 +6,10 @@ use super::{ChannelPlan, Plan};
 use crate::record::{layout, stamp};
 use crate::step::channel;
 
+/// Messages up to this size are not mixed with those of other wakers: PIPE_BUF (pipe(7)). Sockets
+/// promise nothing, and do it all but always.
+const WRITTEN_WHOLE: u32 = 4096;
+
 impl Plan {
     /// The counts and places that the layout of the shared memory is computed from.
     pub fn layout_spec(&self, page_bytes: usize) -> layout::Spec {
@@ -31,7 +35,10 @@ impl Plan {
 
 fn channel_spec(plan: &ChannelPlan) -> layout::Channel {
     let kind = channel::find(&plan.kind);
-    let in_message = kind.is_some_and(|kind| kind.payload) && plan.bytes as usize >= stamp::BYTES;
+    let alone = plan.wakers <= 1 && plan.wakees <= 1;
+    let in_message = kind.is_some_and(|kind| kind.payload)
+        && plan.bytes as usize >= stamp::BYTES
+        && (alone || plan.bytes <= WRITTEN_WHOLE);
     let entries = (plan.wakees.max(1) as usize).next_power_of_two();
     layout::Channel {
         count: plan.count as usize,

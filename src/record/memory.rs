@@ -9,7 +9,8 @@ use crate::plain;
 use crate::sys::{Errno, Shared};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
-/// Where a run stands. The word is read by every worker in every step and written four times.
+/// Where a run stands. The word is read by every worker in every step and written twice or
+/// three times in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Phase {
@@ -131,19 +132,23 @@ impl Memory {
     pub fn create(layout: Layout) -> Result<(Memory, Option<String>), Errno> {
         let shared = Shared::create(layout.bytes)?;
         let mut unbound = None;
-        let nodes = layout
-            .spec
-            .cpus
-            .iter()
-            .filter(|cpu| cpu.allowed)
-            .map(|cpu| cpu.place.node);
-        for (shard, NodeId(node)) in nodes.enumerate() {
-            let at = layout.shards + shard * layout.shard_stride;
-            if let Err(errno) = shared.bind(at, layout.shard_stride, node) {
+        let mut bind = |offset, bytes, nodes: &[NodeId]| {
+            if let Err(errno) = shared.bind(offset, bytes, nodes) {
                 unbound = Some(format!(
                     "harness memory is not bound to its nodes: mbind: {errno}"
                 ));
             }
+        };
+        let allowed = layout.spec.cpus.iter().filter(|cpu| cpu.allowed);
+        let nodes: Vec<NodeId> = allowed.map(|cpu| cpu.place.node).collect();
+        // What tasks of all nodes use may be on any of them, but like the shards it has a policy.
+        bind(0, layout.shards, &nodes);
+        for (shard, &node) in nodes.iter().enumerate() {
+            bind(
+                layout.shards + shard * layout.shard_stride,
+                layout.shard_stride,
+                &[node],
+            );
         }
         shared.populate(0, layout.bytes);
         Ok((Memory { shared, layout }, unbound))

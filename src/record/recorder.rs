@@ -9,7 +9,7 @@ use super::layout::{NO_SERIES, TeamLayout};
 use super::memory::{Control, Extremes, Memory, Phase, TaskSlot, TeamShard};
 use super::stamp::Stamp;
 use crate::base::bucket::{self, BUCKETS};
-use crate::base::{NodeId, Place, Relation};
+use crate::base::{Place, Relation};
 use crate::sys::clock::Clock;
 use crate::sys::cpu::CurrentCpu;
 use std::sync::atomic::AtomicU64;
@@ -39,22 +39,15 @@ impl<'a> Recorders<'a> {
     pub fn new(memory: &'a Memory, clock: Clock, cpu: CurrentCpu) -> Recorders<'a> {
         let spec = &memory.layout.spec;
         let largest = spec.cpus.last().map_or(0, |cpu| cpu.id.0);
-        let unknown = Place {
-            core: u32::MAX,
-            llc: u32::MAX,
-            node: NodeId(u32::MAX),
-        };
+        let find = |id: u32| spec.cpus.iter().position(|cpu| cpu.id.0 == id);
         let shard_of = |id: u32| {
-            let place = spec
-                .cpus
-                .iter()
-                .find(|cpu| cpu.id.0 == id)
-                .map(|cpu| cpu.place);
             let shard = memory.layout.shard_cpus.iter().position(|cpu| cpu.0 == id);
+            // A CPU that came online after the plan was made stands where the first one does.
+            let place = spec.cpus[find(id).unwrap_or(0)].place;
             CpuShard {
                 histograms: memory.histograms(shard.unwrap_or(0)),
                 shard: shard.unwrap_or(0),
-                place: place.unwrap_or(unknown),
+                place,
                 has_shard: shard.is_some(),
             }
         };

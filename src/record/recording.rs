@@ -13,7 +13,8 @@ pub struct Recording {
     pub elapsed_ns: u64,
     /// Length of the measured window.
     pub window_ns: u64,
-    /// CPU time of all tasks, from their creation to their end (getrusage).
+    /// CPU time of all tasks from their creation to their end, and of the thread or process that
+    /// created them meanwhile (getrusage).
     pub user_ns: u64,
     pub sys_ns: u64,
     /// From the first task's creation until all were ready at the gate.
@@ -25,7 +26,7 @@ pub struct Recording {
     pub teams: Vec<TeamRecord>,
     /// By task, in order of creation.
     pub tasks: Vec<TaskRecord>,
-    /// Clock differences below zero, which were counted and left out of the histograms.
+    /// Clock differences below zero, which are in the histograms as 0.
     pub negative_differences: u64,
     pub harness: HarnessCost,
     /// Faults of the run that did not end it ("cpu 3 went offline"), for caveats.
@@ -144,7 +145,7 @@ pub struct PerPhase {
     pub after: u64,
 }
 
-/// `/proc/self/task/TID/{sched,schedstat,status}` of a task.
+/// `/proc/thread-self/{sched,schedstat}` of a task, and its getrusage(2).
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelCounts {
     pub nr_migrations: Reading<u64>,

@@ -26,17 +26,26 @@ impl Stamp {
     /// Writes it into the start of a message of at least [`BYTES`].
     #[inline(always)]
     pub fn write(self, message: &mut [u8]) {
-        let (ticks, rest) = message.split_at_mut(8);
-        ticks.copy_from_slice(&self.ticks.to_ne_bytes());
-        rest[..4].copy_from_slice(&self.cpu.to_ne_bytes());
+        message[..8].copy_from_slice(&self.ticks.to_ne_bytes());
+        message[8..12].copy_from_slice(&self.cpu.to_ne_bytes());
+        message[12..16].copy_from_slice(&self.check().to_ne_bytes());
     }
 
-    /// Reads what [`Stamp::write`] wrote; `None` if the message never had a stamp.
+    /// What tells a stamp from the middle of a message: messages of several wakers can be mixed on
+    /// a stream where the kernel does not write them in one piece.
+    #[inline(always)]
+    fn check(self) -> u32 {
+        (self.ticks ^ (self.ticks >> 32)) as u32 ^ self.cpu ^ 0x5ced_10ad
+    }
+
+    /// Reads what [`Stamp::write`] wrote; `None` if there is no stamp, or not a whole one.
     #[inline(always)]
     pub fn read(message: &[u8]) -> Option<Stamp> {
         let ticks = u64::from_ne_bytes(message[..8].try_into().ok()?);
         let cpu = u32::from_ne_bytes(message[8..12].try_into().ok()?);
-        (ticks != 0).then_some(Stamp { ticks, cpu })
+        let check = u32::from_ne_bytes(message[12..16].try_into().ok()?);
+        let stamp = Stamp { ticks, cpu };
+        (check == stamp.check()).then_some(stamp)
     }
 }
 
@@ -120,6 +129,8 @@ mod tests {
                 cpu: 1500
             })
         );
+        assert_eq!(Stamp::read(&message[1..]), None);
+        assert_eq!(Stamp::read(&[b'-'; 16]), None);
         assert_eq!(Stamp::read(&[0; 16]), None);
     }
 

@@ -5,7 +5,7 @@
 
 use crate::record::recording::End;
 use crate::report::judge::{Case, harness_share};
-use crate::report::{ALL, Caveat, Latency};
+use crate::report::{ALL, Caveat, Latency, Run};
 
 /// Keys of the host facts that are looked at here.
 pub(super) const CLOCKSOURCE: &str = "clocksource";
@@ -16,6 +16,8 @@ const SCX: &str = "scx";
 const SCX_OPS: &str = "scx_ops";
 const CPU_QUOTA: &str = "cgroup_cpu_max";
 const NUMA_BALANCING: &str = "numa_balancing";
+
+const ONE_RUN: &str = "one_run";
 
 /// Below this the 99th percentile is the maximum.
 const FEW: u64 = 100;
@@ -67,7 +69,6 @@ pub(super) fn all(case: &Case<'_>, rows: &[Latency]) -> Vec<Caveat> {
     for note in &case.plan.notes {
         add("plan_note", Some(note.clone()));
     }
-    add("one_run", one_run(case));
     caveats
 }
 
@@ -245,16 +246,25 @@ fn unstamped(case: &Case<'_>) -> Option<String> {
 fn negative_differences(case: &Case<'_>) -> Option<String> {
     let n = case.recording.negative_differences;
     (n > 0).then(|| {
-        format!("{n} clock differences were negative and left out: the CPUs' clocks disagree")
+        format!(
+            "{n} clock differences were negative and counted as 0: the CPUs' clocks disagree, or \
+             messages of several wakers were mixed"
+        )
     })
 }
 
-fn one_run(case: &Case<'_>) -> Option<String> {
-    (case.n_runs == 1).then(|| {
-        "one run: it shows no spread, so no difference from another run is a verdict; \
-         --repeat gives one"
-            .to_owned()
-    })
+/// One run alone allows no verdict; with a second one that is over.
+pub(super) fn of_number_of_runs(runs: &mut [Run]) {
+    match runs {
+        [only] => only.caveats.push(Caveat {
+            id: ONE_RUN.to_owned(),
+            text: "one run: it shows no spread, so no difference from another run is a verdict; \
+                   --repeat gives one"
+                .to_owned(),
+        }),
+        [first, ..] => first.caveats.retain(|caveat| caveat.id != ONE_RUN),
+        [] => {}
+    }
 }
 
 #[cfg(test)]

@@ -155,18 +155,10 @@ fn receipts_explained(case: &Case<'_>) -> Outcome {
         return outcome;
     }
     let (wakeups, ready) = (case.messages.wakeups, case.found_ready);
-    let negative = case.recording.negative_differences;
     let received = case.messages.received_window;
-    let detail = format!(
-        "{wakeups} wakeups + {ready} found ready + {negative} negative differences; \
-         {received} received in the window"
-    );
-    // A negative difference may be of a measure block or of a migration as well as of a message.
-    let explained = wakeups + ready;
-    holds_if(
-        || explained <= received && received <= explained + negative,
-        detail,
-    )
+    let detail =
+        format!("{wakeups} wakeups + {ready} found ready; {received} received in the window");
+    holds_if(|| wakeups + ready == received, detail)
 }
 
 /// What is kept exactly beside a histogram fits its buckets.
@@ -359,11 +351,6 @@ mod tests {
             "broken",
         );
         check(law, |run| run.teams[1].found_ready_unstamped += 1, "broken");
-        let negative = |run: &mut Recording| {
-            run.tasks[2].messages.received.window += 1;
-            run.negative_differences = 1;
-        };
-        check(law, negative, "holds");
     }
 
     #[test]

@@ -149,6 +149,7 @@ pub(crate) fn plan() -> Plan {
             kind: "socketpair".to_owned(),
             count: 2,
             bytes,
+            wakers: 1,
             wakees: 1,
             across_processes: false,
         }],

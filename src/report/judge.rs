@@ -19,8 +19,6 @@ pub(super) struct Case<'a> {
     pub plan: &'a Plan,
     pub host: &'a Host,
     pub recording: &'a Recording,
-    /// How many recordings there are: one run alone allows no verdict.
-    pub n_runs: usize,
     pub messages: Messages,
     pub found_ready: u64,
     pub migrations: Migrations,
@@ -30,11 +28,7 @@ pub(super) struct Case<'a> {
 impl Report {
     /// Judges the recordings of one plan on one host, one run each, in their order.
     pub fn judge(plan: &Plan, host: &Host, recordings: &[Recording]) -> Report {
-        let runs: Vec<Run> = (0..)
-            .zip(recordings)
-            .map(|(n, recording)| run(n, &Case::new(plan, host, recording, recordings.len())))
-            .collect();
-        Report {
+        let mut report = Report {
             schema: SCHEMA,
             tool: format!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
             profile: ProfileFacts {
@@ -46,20 +40,37 @@ impl Report {
                 primary: plan.watch.first().cloned(),
             },
             host: host_facts(host),
-            summary: summary::across(&runs),
-            runs,
+            runs: Vec::new(),
+            summary: BTreeMap::new(),
+        };
+        for recording in recordings {
+            report.push(plan, host, recording);
         }
+        report.summary = summary::across(&report.runs);
+        report
+    }
+
+    /// Judges one more recording of the same plan on the same host: the same report as from all
+    /// of them at once, without keeping them.
+    pub fn add(&mut self, plan: &Plan, host: &Host, recording: &Recording) {
+        self.push(plan, host, recording);
+        self.summary = summary::across(&self.runs);
+    }
+
+    fn push(&mut self, plan: &Plan, host: &Host, recording: &Recording) {
+        let n = u32::try_from(self.runs.len()).unwrap_or(u32::MAX);
+        self.runs.push(run(n, &Case::new(plan, host, recording)));
+        caveats::of_number_of_runs(&mut self.runs);
     }
 }
 
 impl<'a> Case<'a> {
-    fn new(plan: &'a Plan, host: &'a Host, recording: &'a Recording, n_runs: usize) -> Self {
+    fn new(plan: &'a Plan, host: &'a Host, recording: &'a Recording) -> Self {
         let kernel = sources::Kernel::of(&recording.tasks);
         Case {
             plan,
             host,
             recording,
-            n_runs,
             messages: messages(recording),
             found_ready: found_ready(recording),
             migrations: placement::migrations(recording, &kernel),
@@ -215,11 +226,38 @@ fn harness(case: &Case<'_>) -> Harness {
     }
 }
 
-/// A stamp for each message sent and a record for each received, over the tasks' CPU time.
+/// A stamp for each message sent, a clock reading and a record for each received, over the tasks'
+/// CPU time.
 pub(super) fn harness_share(case: &Case<'_>) -> Option<f64> {
     let recording = case.recording;
     let cpu_ns = recording.user_ns + recording.sys_ns;
     let stamps = case.messages.sent as f64 * recording.harness.stamp_ns;
-    let records = case.messages.received as f64 * recording.harness.record_ns;
+    let record_ns = recording.harness.clock_ns + recording.harness.record_ns;
+    let records = case.messages.received as f64 * record_ns;
     (cpu_ns > 0 && case.n_missing() == 0).then(|| (stamps + records) / cpu_ns as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn one_by_one_is_the_same_as_all_at_once() {
+        let (plan, host) = (fixture::plan(), fixture::host());
+        let recordings = [fixture::recording(), fixture::empty(), fixture::recording()];
+        let mut report = Report::judge(&plan, &host, &recordings[..1]);
+        assert!(
+            report.runs[0]
+                .caveats
+                .iter()
+                .any(|caveat| caveat.id == "one_run")
+        );
+        for n in 1..recordings.len() {
+            report.add(&plan, &host, &recordings[n]);
+            assert_eq!(report, Report::judge(&plan, &host, &recordings[..=n]));
+        }
+        let caveats = || report.runs.iter().flat_map(|run| &run.caveats);
+        assert!(!caveats().any(|caveat| caveat.id == "one_run"));
+    }
 }

@@ -67,7 +67,7 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Source> {
             &[&totals.run_ns, &totals.run_delay_ns, &totals.timeslices],
         ),
         (
-            "status",
+            "getrusage",
             &[&totals.voluntary_switches, &totals.involuntary_switches],
         ),
         ("by_cause", &[&case.migrations.by_cause]),

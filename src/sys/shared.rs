@@ -5,6 +5,7 @@
 //! structs of them. Must not know: what is stored.
 
 use super::Errno;
+use crate::base::NodeId;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
@@ -138,13 +139,16 @@ impl Shared {
         &self.slice(offset, 1)[0]
     }
 
-    /// Binds the pages of a range to a node (mbind(2), MPOL_BIND), before they are touched. The
+    /// Binds the pages of a range to nodes (mbind(2), MPOL_BIND), before they are touched. The
     /// policy belongs to the memory: it holds in every process that maps it, and the NUMA balancer
     /// leaves memory with a policy alone (mm/mempolicy.c, vma_policy_mof, v6.12).
-    pub fn bind(&self, offset: usize, bytes: usize, node: u32) -> Result<(), Errno> {
+    pub fn bind(&self, offset: usize, bytes: usize, nodes: &[NodeId]) -> Result<(), Errno> {
         let word_bits = libc::c_ulong::BITS;
-        let mut mask = vec![0 as libc::c_ulong; (node / word_bits + 1) as usize];
-        mask[(node / word_bits) as usize] |= 1 << (node % word_bits);
+        let largest = nodes.iter().max().map_or(0, |node| node.0);
+        let mut mask = vec![0 as libc::c_ulong; (largest / word_bits + 1) as usize];
+        for NodeId(node) in nodes {
+            mask[(node / word_bits) as usize] |= 1 << (node % word_bits);
+        }
         let args = [
             self.start.as_ptr() as usize + offset,
             bytes,

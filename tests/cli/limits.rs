@@ -84,7 +84,7 @@ fn a_real_time_policy_without_the_right() {
          steps = [ { spin = \"1ms\" } ]\n",
     );
     let output = shell(&format!("ulimit -r 0; {prefix}$SCHEDLOAD run {path}"));
-    refused(&output, 4, &["fifo", "CAP_SYS_NICE"]);
+    refused(&output, 4, &["spinner", "RLIMIT_RTPRIO", "CAP_SYS_NICE"]);
 }
 
 #[test]

@@ -15,6 +15,10 @@ fn command_lines() {
     check("run /", &["Is a directory"]);
     check("run hackbench --gruops 3", &["--gruops", "--groups"]);
     check("run hackbench --groups", &["--groups"]);
+    check(
+        "run --groups 3 hackbench",
+        &["--groups", "PROFILE [PARAMETERS"],
+    );
     check("run hackbench extra", &["extra"]);
     check("run hackbench --repeat 0", &["0", "--repeat"]);
     check("run hackbench --repeat 1001", &["1001", "--repeat"]);

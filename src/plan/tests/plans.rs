@@ -133,6 +133,9 @@ fn prints_fanout() {
       open files 47, no limit known
       memory     10.8 MiB, no limit known
       mappings   512, no limit known
+
+    notes
+      team `waker` sleeps with a timer slack of 1 ns, not the usual 50 us
     "#);
 }
 
