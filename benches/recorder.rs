@@ -118,7 +118,7 @@ fn main() {
     let here: CpuList = std::iter::once(CpuId(current.get())).collect();
     scheduling::set_affinity(&here).unwrap();
     hot_path(&table, clock, current);
-    migrations(&table, clock, current);
+    migrations(&table, clock, current, &host);
     channels(&table);
     planning(&table);
 }
@@ -179,8 +179,8 @@ fn hot_path(table: &Table, clock: Clock, current: CurrentCpu) {
     recorder.begin();
     let mut message = [0; stamp::BYTES];
     table.short("stamp into a message", || {
-        recorder.stamp().write(black_box(&mut message));
         recorder.sent();
+        recorder.stamp().write(black_box(&mut message));
     });
     table.short("look, and record a wakeup", || {
         recorder.look(Since::Running);
@@ -212,16 +212,12 @@ fn hot_path(table: &Table, clock: Clock, current: CurrentCpu) {
     });
 }
 
-/// A task that is on another CPU at every look; as it is pinned, the reading of the clock, two
-/// calls to move it and the move itself are timed apart, and are not the recorder's.
-fn migrations(table: &Table, clock: Clock, current: CurrentCpu) {
-    let name = "migration noticed (two tasks' looks)";
+/// The slow path: each of many tasks began on another CPU, and looks for the first time here.
+fn migrations(table: &Table, clock: Clock, current: CurrentCpu, host: &Host) {
+    let name = "look that finds a migration";
     let here = current.get();
-    // Two recorders that each believe to have been elsewhere: after `begin` on the other CPU.
-    let Some(other) = Host::read().ok().and_then(|host| {
-        let mut cpus = host.allowed.iter().map(|cpu| cpu.0);
-        cpus.find(|cpu| *cpu != here)
-    }) else {
+    let mut allowed = host.allowed.iter().map(|cpu| cpu.0);
+    let Some(other) = allowed.find(|cpu| *cpu != here) else {
         println!("{name:<44} {:>12}", "one CPU");
         return;
     };

@@ -89,8 +89,8 @@ fn team(name: &'static str) -> impl Strategy<Value = String> {
 /// Sender and receiver of one channel, whatever the other teams do, so that most profiles are sound.
 fn text() -> impl Strategy<Value = String> {
     let kind = choice(&["futex", "pipe", "eventfd", "condvar", "queue", "socketpair"]);
-    // A pipe keeps messages of several wakers apart up to PIPE_BUF (pipe(7)).
-    let bytes = choice(&["1", "16", "100", "4_096"]);
+    // Messages of several wakers can be mixed above PIPE_BUF (pipe(7)).
+    let bytes = choice(&["1", "16", "100", "4_096", "100_000"]);
     (kind, bytes, 2..4, 1..3, team("a"), team("b")).prop_map(
         |(kind, bytes, count, copies, a, b)| {
             format!(
