@@ -209,3 +209,81 @@ pub fn oddities(memory: &Memory) -> (u64, u64) {
     }
     sums
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::layout::{Spec, Team};
+
+    fn memory() -> Memory {
+        let team = |receives| Team {
+            receives,
+            measures: Vec::new(),
+        };
+        let spec = Spec {
+            cpus: Vec::new(),
+            teams: vec![team(true), team(false)],
+            n_tasks: 2,
+            channels: Vec::new(),
+            copies: 1,
+            page_bytes: 4096,
+        };
+        Memory::create(Layout::new(spec)).unwrap().0
+    }
+
+    fn ids() -> [TaskId; 2] {
+        [0, 1].map(|team| TaskId {
+            team,
+            copy: 0,
+            index: 0,
+        })
+    }
+
+    #[test]
+    fn a_number_of_the_kernel_keeps_its_state() {
+        let check = |word: Option<State>, expected: Reading<u64>| {
+            let memory = memory();
+            let slot = memory.slot(1);
+            slot.kernel[0].store(7, Relaxed);
+            if let Some(state) = word {
+                slot.kernel_state[0].store(state_word(state), Relaxed);
+            }
+            let got = tasks(&memory, &ids()).remove(1).kernel.nr_migrations;
+            assert_eq!(got, expected, "{word:?}");
+        };
+        let absent =
+            |state: State| Reading::absent(state, format!("/proc/thread-self/sched: {state}"));
+        check(Some(State::Ok), Reading::Value(7));
+        for state in [
+            State::Absent,
+            State::NoPermission,
+            State::Disabled,
+            State::NotSupported,
+        ] {
+            check(Some(state), absent(state));
+        }
+        let early = "the task ended before it could read it";
+        check(None, Reading::absent(State::Absent, early));
+    }
+
+    #[test]
+    fn only_who_checked_out_has() {
+        let memory = memory();
+        for state in [TaskState::Absent, TaskState::Running, TaskState::Killed] {
+            memory.slot(0).state.store(state as u32, Relaxed);
+            assert!(!tasks(&memory, &ids())[0].checked_out, "{state:?}");
+        }
+        let out = TaskState::CheckedOut as u32;
+        memory.slot(0).state.store(out, Relaxed);
+        let checked_out: Vec<bool> = tasks(&memory, &ids())
+            .iter()
+            .map(|it| it.checked_out)
+            .collect();
+        assert_eq!(checked_out, [true, false]);
+    }
+
+    #[test]
+    fn nothing_recorded_is_no_series() {
+        assert_eq!(series(&memory(), &ids()), []);
+    }
+}

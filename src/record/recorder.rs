@@ -158,7 +158,7 @@ impl<'a> Recorder<'a> {
         Stamp { ticks, cpu }
     }
 
-    /// Counts a message that was sent.
+    /// Counts a message that is about to be sent.
     #[inline(always)]
     pub fn sent(&mut self) {
         add(&self.slot.sent[self.phase() as usize], 1);
@@ -333,3 +333,6 @@ fn raise(most: &AtomicU64, value: u64) {
         most.store(value, Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,7 +41,11 @@ pub(super) fn run(
     let (memory, unbound) = Memory::create(Layout::new(plan.layout_spec(page_bytes())))
         .map_err(RunError::system("shared memory for recording"))?;
     let foreground = plan.teams.iter().filter(|team| !team.background);
-    let n_foreground = foreground.map(|team| team.size * plan.copies).sum();
+    let mut n_foreground: u32 = foreground.map(|team| team.size * plan.copies).sum();
+    if plan.duration_ns.is_some() {
+        // Where all teams are in the background, nobody counts down: the time alone ends the run.
+        n_foreground = n_foreground.max(1);
+    }
     memory.control().n_foreground.store(n_foreground, Relaxed);
     signal::be_interruptible().map_err(RunError::system("sigaction"))?;
 

@@ -61,8 +61,8 @@ pub(super) fn measure(plan: &Plan, clock: Clock) -> Result<HarnessCost, RunError
         black_box(clock.now());
     });
     let stamp_ns = best_ns(|| {
-        recorder.stamp().write(black_box(&mut message));
         recorder.sent();
+        recorder.stamp().write(black_box(&mut message));
     });
     let received_ns = best_ns(|| {
         let waiting_since = recorder.now();

@@ -125,3 +125,6 @@ pub fn run(plan: &Plan, host: &Host, control: &Control<'_>) -> Result<Recording,
     };
     coordinator::run(plan, source, control)
 }
+
+#[cfg(test)]
+mod tests;

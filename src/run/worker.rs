@@ -215,6 +215,9 @@ impl Worker<'_> {
         let channels = self.channels;
         for end in &channels.ends[first..first + n] {
             let message = &mut self.program.buffer[..bytes];
+            // Before it is: a part of it may be received, together with parts of others, whether or
+            // not the rest still gets through.
+            self.recorder.sent();
             let stamp = self.recorder.stamp();
             match end.ring {
                 None => stamp.write(message),
@@ -223,7 +226,6 @@ impl Worker<'_> {
             while let Err(hitch) = end.channel.wake(message) {
                 Self::hitch(self.recorder.phase(), at, hitch)?;
             }
-            self.recorder.sent();
             if end.wake_is == Since::Sleeping {
                 self.recorder.look(Since::Sleeping);
             }

@@ -1,0 +1,196 @@
+//! A task that is told where it is and when, on a machine that nobody has.
+
+use super::*;
+use crate::base::CpuId;
+use crate::record::gather::{self, TaskId, TeamId};
+use crate::record::layout::{Cpu, Layout, Spec, Team};
+use crate::record::recording::{Migrations, SeriesKind, TeamRecord};
+use crate::sys::clock::Source;
+
+const MS: u64 = 1_000_000;
+
+/// Two nodes with two LLCs of two cores each, one CPU a core; CPU 7 may not be used.
+fn memory() -> Memory {
+    let cpu = |id: u32| Cpu {
+        id: CpuId(id),
+        place: Place {
+            core: id,
+            llc: id / 2,
+            node: NodeId(id / 4),
+        },
+        allowed: id != 7,
+    };
+    let spec = Spec {
+        cpus: (0..8).map(cpu).collect(),
+        teams: vec![Team {
+            receives: true,
+            measures: vec![],
+        }],
+        n_tasks: 1,
+        channels: vec![],
+        copies: 1,
+        page_bytes: 4096,
+    };
+    let (memory, _) = Memory::create(Layout::new(spec)).unwrap();
+    memory.control().phase.store(Phase::Window as u32, Relaxed);
+    memory
+}
+
+/// What a task of this memory records, from CPU 0 at 0 ms.
+fn recorded(act: impl FnOnce(&mut Recorder<'_>)) -> (Memory, TeamRecord) {
+    let memory = memory();
+    memory.control().window.begin.store(1, Relaxed);
+    // A tick is a nanosecond.
+    let clock = Clock::calibrate(Source::Monotonic);
+    {
+        let recorders = Recorders::new(&memory, clock, CurrentCpu::find());
+        let mut recorder = Recorder::new(&recorders, 0, 0);
+        act(&mut recorder);
+    }
+    let id = TeamId {
+        name: "a".to_owned(),
+        size: 1,
+        background: false,
+    };
+    let team = gather::teams(&memory, &[id], clock).remove(0);
+    (memory, team)
+}
+
+#[test]
+fn a_task_that_comes_back() {
+    // Where it goes at which millisecond; how often it was back within 10 and 100 ms.
+    let check = |route: &[(u32, u64)], expected: (u64, u64)| {
+        let (_, team) = recorded(|recorder| {
+            for &(cpu, ms) in route {
+                recorder.migrated(Since::Running, cpu, ms * MS);
+            }
+        });
+        let Migrations {
+            returned_10ms,
+            returned_100ms,
+            ..
+        } = team.migrations;
+        assert_eq!((returned_10ms, returned_100ms), expected, "{route:?}");
+    };
+    check(&[], (0, 0));
+    check(&[(1, 5)], (0, 0));
+    check(&[(1, 5), (0, 6)], (1, 1));
+    check(&[(1, 5), (0, 15)], (1, 1));
+    check(&[(1, 5), (0, 16)], (0, 1));
+    check(&[(1, 5), (0, 105)], (0, 1));
+    check(&[(1, 5), (0, 106)], (0, 0));
+    // There and back and there again.
+    check(&[(1, 5), (0, 6), (1, 7)], (2, 2));
+    // Home, but by a detour.
+    check(&[(1, 5), (2, 6), (0, 7)], (0, 0));
+}
+
+#[test]
+fn time_between_migrations() {
+    let (memory, _) = recorded(|recorder| {
+        recorder.migrated(Since::Running, 1, 5 * MS);
+        recorder.migrated(Since::Running, 2, 7 * MS);
+        recorder.migrated(Since::Sleeping, 3, 8 * MS);
+    });
+    let id = TaskId {
+        team: 0,
+        copy: 0,
+        index: 0,
+    };
+    let series = gather::series(&memory, &[id]);
+    let kinds: Vec<_> = series.iter().map(|series| &series.kind).collect();
+    assert_eq!(kinds, [&SeriesKind::BetweenMigrations]);
+    let only = &series[0];
+    let all = (only.count(), only.min, only.max, only.sum);
+    assert_eq!(all, (2, MS, 2 * MS, u128::from(3 * MS)));
+}
+
+#[test]
+fn migrations_by_distance() {
+    let (_, team) = recorded(|recorder| {
+        recorder.migrated(Since::Running, 1, 1);
+        recorder.migrated(Since::Running, 2, 2);
+        recorder.migrated(Since::Sleeping, 4, 3);
+        recorder.migrated(Since::Sleeping, 0, 4);
+    });
+    assert_eq!(team.migrations.while_running, [0, 0, 1, 1, 0]);
+    assert_eq!(team.migrations.across_sleep, [0, 0, 0, 0, 2]);
+    assert_eq!(team.migrations.total(), 4);
+}
+
+#[test]
+fn outside_of_the_window_nothing_is_counted() {
+    let (_, team) = recorded(|recorder| {
+        let phase = &recorder.control.phase;
+        phase.store(Phase::Warmup as u32, Relaxed);
+        recorder.migrated(Since::Running, 1, MS);
+        phase.store(Phase::After as u32, Relaxed);
+        recorder.migrated(Since::Running, 0, 2 * MS);
+    });
+    assert_eq!(team.migrations, Migrations::default());
+}
+
+#[test]
+fn wakees_pulled_to_their_wakers() {
+    // Where the wakee last ran, where the waker is, where the wakee resumes; pulled to LLC, node.
+    let check = |from: u32, waker: u32, to: u32, expected: (u64, u64)| {
+        let (_, team) = recorded(|recorder| {
+            recorder.last_cpu = from;
+            recorder.note_pulled(waker, to);
+        });
+        let Migrations {
+            pulled_llc,
+            pulled_node,
+            ..
+        } = team.migrations;
+        assert_eq!((pulled_llc, pulled_node), expected, "{from} {waker} {to}");
+    };
+    check(0, 1, 1, (0, 0));
+    check(2, 1, 0, (1, 0));
+    check(4, 1, 0, (1, 1));
+    // To the waker's node, but not to its LLC.
+    check(4, 1, 2, (0, 1));
+    // Away from the waker.
+    check(0, 1, 4, (0, 0));
+}
+
+#[test]
+fn residency_is_cut_at_the_window() {
+    let check = |window: (u64, u64), expected: &[(u32, u64)]| {
+        let (_, team) = recorded(|recorder| {
+            recorder.control.window.begin.store(window.0, Relaxed);
+            recorder.control.window.end.store(window.1, Relaxed);
+            recorder.cpu_since = 100;
+            recorder.migrated(Since::Running, 3, 150);
+            recorder.migrated(Since::Running, 0, 190);
+            recorder.leave_cpu(200);
+        });
+        let got: Vec<_> = team
+            .residency
+            .iter()
+            .map(|(cpu, ns)| (cpu.0, *ns))
+            .collect();
+        assert_eq!(got, expected, "window {window:?}");
+    };
+    check((1, 1000), &[(0, 60), (3, 40)]);
+    check((110, 160), &[(0, 40), (3, 10)]);
+    check((160, 195), &[(0, 5), (3, 30)]);
+    // It has not ended yet.
+    check((110, 0), &[(0, 50), (3, 40)]);
+    // It never began, or was over before.
+    check((0, 0), &[]);
+    check((300, 400), &[]);
+    check((10, 50), &[]);
+}
+
+#[test]
+fn cpus_that_nobody_expected() {
+    let check = |cpu: u32, expected: u64| {
+        let (memory, _) = recorded(|recorder| recorder.migrated(Since::Running, cpu, 1));
+        assert_eq!(gather::oddities(&memory), (0, expected), "CPU {cpu}");
+    };
+    check(6, 0);
+    check(7, 1);
+    // One that came online during the run counts as the last one known.
+    check(900, 1);
+}

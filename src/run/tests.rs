@@ -1,0 +1,250 @@
+//! The parts of a run that can be looked at without one: gate, programs, names of failures.
+
+use super::failure::{self, AT_START, Failed, Tried};
+use super::gate::{Gate, Readiness};
+use super::program::{Channels, Ends, Program, Step};
+use super::roster;
+use crate::host::{Host, Topology};
+use crate::plan::{Overrides, Plan};
+use crate::profile::{Profile, Source};
+use crate::record::{Layout, Memory};
+use crate::step::channel::{Call, Hitch};
+use crate::sys::fd::{self, EventCount};
+use crate::sys::{Errno, raw};
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Two copies of a team of two that feeds a team of three.
+const FEED: &str = "
+    about  = 'x'
+    copies = 2
+    [channel.one]
+    kind = 'pipe'
+    [channel.many]
+    kind  = 'futex'
+    count = 3
+    [team.feeder]
+    size  = 2
+    steps = [ { repeat = 3, steps = [
+        { measure = 'all', steps = [ { send = 'many[*]' } ] },
+        { send = 'one' },
+    ] } ]
+    [team.eater]
+    size  = 3
+    steps = [
+        { repeat = 'me + 3', steps = [ { repeat = '6 * (1 - min(me, 1))', steps = [
+            { receive = 'one' } ] }, { spin = 'me * 1us' } ] },
+        { forever = [ { receive = 'many[me]' }, { receive = 'many[(me + 1) % size]' },
+                      { send = 'many[next]' }, { send = 'many[any]' } ] },
+    ]";
+
+fn plan() -> Plan {
+    let source = Source {
+        path: String::new(),
+        text: FEED.to_owned(),
+    };
+    let profile = Profile::parse("feed", source).unwrap_or_else(|faults| panic!("{faults}"));
+    let host = Host::made_up(Topology::from_synthetic("core:2 pu:1").unwrap(), "made up");
+    let overrides = Overrides {
+        duration: Some("1s".to_owned()),
+        ..Overrides::default()
+    };
+    Plan::new(&profile, &host, &overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn memory(plan: &Plan) -> Memory {
+    Memory::create(Layout::new(plan.layout_spec(4096)))
+        .unwrap()
+        .0
+}
+
+#[test]
+fn tasks_are_numbered_in_the_order_of_their_creation() {
+    let plan = plan();
+    let ids = roster::task_ids(&plan);
+    assert_eq!(ids.len() as u64, plan.n_tasks());
+    for copy in 0..plan.copies {
+        for (team, team_plan) in plan.teams.iter().enumerate() {
+            let first = roster::first_task(&plan, copy, team);
+            for me in 0..team_plan.size {
+                let id = ids[first + me as usize];
+                assert_eq!((id.copy, id.team, id.index), (copy, team, me));
+            }
+        }
+    }
+    let sizes: Vec<u32> = roster::team_ids(&plan).iter().map(|id| id.size).collect();
+    assert_eq!(sizes, [4, 6], "over all copies");
+}
+
+#[test]
+fn a_program_is_that_of_one_member() {
+    let plan = plan();
+    let memory = memory(&plan);
+    let channels = Channels::open(&plan, &memory, 1).unwrap_or_else(|(name, _)| panic!("{name}"));
+    assert_eq!(channels.ends.len(), 4);
+    let ends = |ends: &Ends| match *ends {
+        Ends::Each { first, n } => format!("each {first}+{n}"),
+        Ends::Next { first, n } => format!("next {first}+{n}"),
+        Ends::Any { first, n } => format!("any {first}+{n}"),
+    };
+    let program = |team: usize, me: u32| -> Vec<String> {
+        let program = Program::new(&plan, team, me, &channels);
+        assert_eq!(program.steps.len(), program.numbers.len());
+        let steps = program.steps.iter().map(|step| match step {
+            Step::Send { ends: to, .. } => format!("send {}", ends(to)),
+            Step::Receive { ends: from, .. } => format!("receive {}", ends(from)),
+            Step::Loop { count, end } => format!("loop {count} to {end}"),
+            Step::Forever => "forever".to_owned(),
+            Step::Again { begin } => format!("again {begin}"),
+            Step::Measure => "measure".to_owned(),
+            Step::EndMeasure { begin, measure } => format!("measured {measure} from {begin}"),
+            Step::Work { kind, amount } => format!("{} {amount}", kind.name),
+        });
+        steps.collect()
+    };
+    let feeder = [
+        "loop 3 to 6",
+        "measure",
+        "send each 1+3",
+        "measured 0 from 1",
+        "send each 0+1",
+        "again 0",
+    ];
+    assert_eq!(program(0, 1), feeder);
+    let eater = |count: u32, tastes: u32, spin: u32, own: u32, other: u32| {
+        [
+            format!("loop {count} to 6"),
+            format!("loop {tastes} to 4"),
+            "receive each 0+1".to_owned(),
+            "again 1".to_owned(),
+            format!("spin {spin}"),
+            "again 0".to_owned(),
+            "forever".to_owned(),
+            format!("receive each {own}+1"),
+            format!("receive each {other}+1"),
+            "send next 1+3".to_owned(),
+            "send any 1+3".to_owned(),
+            "again 6".to_owned(),
+        ]
+    };
+    assert_eq!(program(1, 0), eater(3, 6, 0, 1, 2));
+    assert_eq!(program(1, 2), eater(5, 0, 2_000, 3, 1));
+}
+
+#[test]
+fn what_a_failure_is_called() {
+    let plan = plan();
+    let ids = roster::task_ids(&plan);
+    let check = |task: usize, failed: Failed, expected: [&str; 4]| {
+        let memory = memory(&plan);
+        failed.store(memory.slot(task));
+        failure::announce(&memory, task);
+        // Only the first counts.
+        failure::announce(&memory, 0);
+        assert_eq!(memory.control().failed.load(Relaxed) as usize, task + 1);
+        let it = failure::describe(&plan, &memory, &ids, task);
+        let who = format!("{} {}", it.team, it.task_idx);
+        assert_eq!([&who, &it.step, &it.call, &it.error], expected);
+    };
+    let failed = |op: u32, tried: Tried, errno: i32| Failed {
+        op,
+        tried,
+        errno: Errno(errno),
+    };
+    let invalid = Errno(libc::EINVAL).to_string();
+    check(
+        6,
+        failed(AT_START, Tried::SetAffinity, libc::EINVAL),
+        ["feeder 3", "start", "sched_setaffinity", &invalid],
+    );
+    check(
+        9,
+        failed(2, Tried::ReadAtEnd, libc::EPIPE),
+        [
+            "eater 5",
+            "receive one",
+            "read",
+            "end of file: everybody who could send is gone",
+        ],
+    );
+    check(
+        2,
+        failed(9, Tried::FutexWake, libc::EINVAL),
+        ["eater 0", "send many[next]", "futex wake", &invalid],
+    );
+    check(
+        1,
+        failed(700, Tried::Write, libc::EINVAL),
+        ["feeder 1", "unknown", "write", &invalid],
+    );
+}
+
+#[test]
+fn an_interrupt_is_no_failure() {
+    let check = |hitch: Hitch, expected: Option<(Tried, i32)>| {
+        let failed = Failed::of_hitch(3, hitch);
+        assert_eq!(
+            failed.map(|it| (it.tried, it.errno.0)),
+            expected,
+            "{hitch:?}"
+        );
+        assert!(failed.is_none_or(|it| it.op == 3));
+    };
+    let of = |call| Hitch::Failed {
+        call,
+        errno: Errno(libc::EBADF),
+    };
+    check(Hitch::Interrupted, None);
+    check(Hitch::Ended, Some((Tried::ReadAtEnd, libc::EPIPE)));
+    check(of(Call::Read), Some((Tried::Read, libc::EBADF)));
+    check(of(Call::Write), Some((Tried::Write, libc::EBADF)));
+    check(of(Call::FutexWait), Some((Tried::FutexWait, libc::EBADF)));
+    check(of(Call::FutexWake), Some((Tried::FutexWake, libc::EBADF)));
+}
+
+#[test]
+fn one_byte_opens_the_gate_for_all() {
+    let gate = Gate::new().unwrap();
+    let event = fd::eventfd(EventCount::Sum).unwrap();
+    std::thread::scope(|scope| {
+        let tasks: Vec<_> = (0..20)
+            .map(|_| {
+                let gate = gate.for_tasks();
+                scope.spawn(move || gate.ready().and_then(|()| gate.wait()))
+            })
+            .collect();
+        let mut ready = 0;
+        let all = Gate::wait_ready(&gate.ready_out, &mut ready, 20, event.as_fd(), &|_| ());
+        assert!(matches!(all, Ok(Readiness::AllReady)));
+        assert_eq!(ready, 20);
+        assert!(tasks.iter().all(|task| !task.is_finished()));
+        Gate::open(&gate.go_in).unwrap();
+        for task in tasks {
+            task.join().unwrap().unwrap();
+        }
+    });
+    // Whoever comes late finds it open.
+    gate.for_tasks().wait().unwrap();
+}
+
+#[test]
+fn waiting_for_tasks_ends_with_them_and_with_an_event() {
+    let gate = Gate::new().unwrap();
+    let event = fd::eventfd(EventCount::Sum).unwrap();
+    let mut ready = 0;
+    gate.for_tasks().ready().unwrap();
+    raw::write(event.as_raw_fd(), &1u64.to_ne_bytes()).unwrap();
+    let waited = Gate::wait_ready(&gate.ready_out, &mut ready, 2, event.as_fd(), &|_| ());
+    assert!(matches!(waited, Ok(Readiness::Event)), "it comes first");
+    raw::read(event.as_raw_fd(), &mut [0; 8]).unwrap();
+
+    let Gate {
+        ready_out,
+        ready_in,
+        ..
+    } = gate;
+    drop(ready_in);
+    let waited = Gate::wait_ready(&ready_out, &mut ready, 2, event.as_fd(), &|_| ());
+    assert!(matches!(waited, Ok(Readiness::Ended)));
+    assert_eq!(ready, 1);
+}

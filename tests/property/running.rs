@@ -1,0 +1,174 @@
+//! Generated profiles: each plans or has faults, and what plans runs and keeps the laws.
+//!
+//! With real threads, of kinds that a signal gets out of their waits and kinds that need a word.
+//! Must not know: how long anything takes.
+
+use crate::cases;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use schedload::host::Host;
+use schedload::plan::{Overrides, Plan, PlanError};
+use schedload::profile::{Profile, Source};
+use schedload::record::recording::End;
+use schedload::report::Report;
+use schedload::run::{self, Control};
+use std::cell::Cell;
+use std::sync::LazyLock;
+
+/// Read once, before any thread is pinned.
+static HOST: LazyLock<Host> = LazyLock::new(|| match Host::read() {
+    Ok(host) => host,
+    Err(error) => panic!("{error}"),
+});
+
+/// Tasks of a profile that is run.
+const TASKS_MAX: u64 = 40;
+
+fn choice(of: &'static [&'static str]) -> impl Strategy<Value = String> {
+    prop::sample::select(of).prop_map(str::to_owned)
+}
+
+fn address() -> impl Strategy<Value = String> {
+    let which = prop_oneof![
+        15 => choice(&["*", "next", "any", "0", "me % 2", "(me + 1) % 2"]),
+        1 => choice(&["me", "me + 1"]),
+    ];
+    prop_oneof![
+        1 => Just("one".to_owned()),
+        3 => which.prop_map(|which| format!("many[{which}]"))
+    ]
+}
+
+fn block(step: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+    prop::collection::vec(step, 1..4).prop_map(|steps| steps.join(", "))
+}
+
+fn step() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        4 => address().prop_map(|to| format!("{{ send = '{to}' }}")),
+        4 => address().prop_map(|from| format!("{{ receive = '{from}' }}")),
+        1 => choice(&["{ spin = '20us' }", "{ spin = 'me * 1us' }", "{ work = '5us' }",
+                      "{ sleep = '100us' }", "{ sleep = '1min' }", "{ spin = '1min' }"]),
+    ];
+    leaf.prop_recursive(2, 8, 3, |inner| {
+        let count = choice(&["2", "n * 2", "me", "10_000_000"]);
+        (count, block(inner))
+            .prop_map(|(count, steps)| format!("{{ repeat = '{count}', steps = [ {steps} ] }}"))
+    })
+}
+
+/// Some steps, a measured block, or some steps and then others for ever.
+fn steps() -> impl Strategy<Value = String> {
+    prop_oneof![
+        block(step()),
+        block(step()).prop_map(|steps| format!("{{ measure = 'block', steps = [ {steps} ] }}")),
+        (block(step()), block(step()))
+            .prop_map(|(once, again)| format!("{once}, {{ forever = [ {again} ] }}")),
+    ]
+}
+
+fn team(name: &'static str) -> impl Strategy<Value = String> {
+    let keys = choice(&[
+        "",
+        "",
+        "",
+        "pin = true",
+        "spread = 'core'",
+        "background = true",
+        "nice = 3",
+        "policy = 'batch'",
+        "policy = 'idle'",
+        "on = 'node:0'",
+        "on = 'llc:9'",
+    ]);
+    (choice(&["1", "2", "n", "cpus"]), keys, steps()).prop_map(move |(size, keys, steps)| {
+        format!("[team.{name}]\nsize = '{size}'\n{keys}\nsteps = [ {steps} ]\n")
+    })
+}
+
+/// Sender and receiver of one channel, whatever the other teams do, so that most profiles are sound.
+fn text() -> impl Strategy<Value = String> {
+    let kind = choice(&["futex", "pipe", "eventfd", "condvar", "queue", "socketpair"]);
+    // Messages of several wakers can be mixed above PIPE_BUF (pipe(7)).
+    let bytes = choice(&["1", "16", "100", "4_096", "100_000"]);
+    (kind, bytes, 2..4, 1..3, team("a"), team("b")).prop_map(
+        |(kind, bytes, count, copies, a, b)| {
+            format!(
+                "about = 'x'\ncopies = {copies}\n[param]\nn = {{ default = 2, about = 'n' }}\n\
+                 [channel.one]\nkind = '{kind}'\nbytes = '{bytes}'\n\
+                 [channel.many]\nkind = '{kind}'\ncount = {count}\nbytes = '{bytes}'\n\
+                 [team.feed]\nsize = 1\nbackground = true\n\
+                 steps = [ {{ send = 'one' }}, {{ send = 'many[*]' }} ]\n\
+                 [team.drain]\nsize = 1\nbackground = true\n\
+                 steps = [ {{ receive = 'one' }}, {{ receive = 'many[next]' }} ]\n{a}{b}"
+            )
+        },
+    )
+}
+
+/// The plan of such a profile for 20 ms, if it is sound and small.
+fn planned(text: &str, warmup: &str) -> Result<Option<Plan>, TestCaseError> {
+    let source = Source {
+        path: String::new(),
+        text: text.to_owned(),
+    };
+    let profile = match Profile::parse("test", source) {
+        Ok(profile) => profile,
+        Err(faults) => {
+            prop_assert!(!faults.list.is_empty());
+            return Ok(None);
+        }
+    };
+    let overrides = Overrides {
+        duration: Some("20ms".to_owned()),
+        warmup: Some(warmup.to_owned()),
+        ..Overrides::default()
+    };
+    match Plan::new(&profile, &HOST, &overrides) {
+        Ok(plan) => Ok((plan.n_tasks() <= TASKS_MAX).then_some(plan)),
+        Err(PlanError::Faults(faults)) => {
+            prop_assert!(!faults.list.is_empty());
+            Ok(None)
+        }
+        Err(PlanError::Host(refusals)) => {
+            prop_assert!(!refusals.is_empty());
+            Ok(None)
+        }
+    }
+}
+
+fn check(text: &str, warmup: &str, n_run: &Cell<u32>) -> Result<(), TestCaseError> {
+    let Some(plan) = planned(text, warmup)? else {
+        return Ok(());
+    };
+    n_run.set(n_run.get() + 1);
+    let recording = run::run(&plan, &HOST, &Control::default());
+    let recording = recording.map_err(|error| TestCaseError::fail(error.to_string()))?;
+    prop_assert!(
+        matches!(recording.end, End::Done | End::TimeUp),
+        "{:?}",
+        recording.end
+    );
+    prop_assert_eq!(recording.tasks.len() as u64, plan.n_tasks());
+    let report = Report::judge(&plan, &HOST, &[recording]);
+    let broken: Vec<_> = report.broken().collect();
+    prop_assert!(broken.is_empty(), "{:?}", broken);
+    Ok(())
+}
+
+#[test]
+fn what_plans_runs_and_keeps_the_laws() {
+    const CASES: u32 = 64;
+    let n_run = Cell::new(0);
+    let inputs = (text(), choice(&["0s", "3ms"]));
+    let ran =
+        TestRunner::new(cases(CASES)).run(&inputs, |(text, warmup)| check(&text, &warmup, &n_run));
+    if let Err(error) = ran {
+        panic!("{error}");
+    }
+    let n_run = n_run.get();
+    assert!(
+        n_run > CASES / 4,
+        "only {n_run} of {CASES} profiles were sound"
+    );
+}
