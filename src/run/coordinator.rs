@@ -8,7 +8,7 @@ use super::program::Channels;
 use super::stage::{Pace, Stage};
 use super::worker::Worker;
 use super::{Control, Progress, RunError, cost, crew, failure, roster};
-use crate::plan::Plan;
+use crate::plan::{Form, Plan};
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
 use crate::record::recording::{End, HarnessCost, Recording};
@@ -134,7 +134,7 @@ impl Coordinator<'_> {
         let begun = clock::monotonic_ns();
         let mut workers = Vec::with_capacity(plan.n_tasks() as usize);
         for (copy, channels) in (0..).zip(&channels) {
-            crew::workers(&stage, copy, channels, &mut workers);
+            workers.extend(crew::workers(&stage, copy, channels, Form::Threads));
         }
         thread::crew(|crew| {
             let ran = self

@@ -1,4 +1,4 @@
-//! Tasks as threads of this process.
+//! Tasks of a copy, and threads for them.
 //!
 //! Must not know: the window, what ends a run.
 
@@ -13,18 +13,21 @@ use crate::sys::thread::Crew;
 /// are not on the stack.
 const STACK_BYTES: usize = 64 << 10;
 
-/// The thread teams of a copy, in the order of the profile.
+/// The tasks of a copy that have this form, in the order of the profile.
 pub(super) fn workers<'a>(
     stage: &Stage<'a>,
     copy: u32,
     channels: &'a Channels<'a>,
-    workers: &mut Vec<Worker<'a>>,
-) {
-    for (team, team_plan) in stage.plan.teams.iter().enumerate() {
-        if team_plan.form == Form::Threads {
-            workers.extend((0..team_plan.size).map(|me| stage.worker(copy, team, me, channels)));
-        }
-    }
+    form: Form,
+) -> Vec<Worker<'a>> {
+    let teams = stage.plan.teams.iter().enumerate();
+    let members = |(team, size)| (0..size).map(move |me| (team, me));
+    teams
+        .filter(|(_, team)| team.form == form)
+        .map(|(team, team_plan)| (team, team_plan.size))
+        .flat_map(members)
+        .map(|(team, me)| stage.worker(copy, team, me, channels))
+        .collect()
 }
 
 /// Starts a thread for each, in order.

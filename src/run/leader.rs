@@ -9,7 +9,8 @@
 use super::gate::TaskGate;
 use super::program::Channels;
 use super::stage::{Pace, Stage};
-use super::{crew, failure, roster};
+use super::worker::Worker;
+use super::{crew, failure};
 use crate::plan::{Form, Plan};
 use crate::record::Layout;
 use crate::record::memory::{Memory, TaskState};
@@ -20,12 +21,11 @@ use crate::sys::shared::page_bytes;
 use crate::sys::thread::Task;
 use crate::sys::{Errno, Shared, clock, fd, raw, signal, thread};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::process::Child;
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// The hidden first argument of a leader.
 const ARGUMENT: &str = "--schedload-leader";
@@ -133,22 +133,13 @@ fn lead() -> i32 {
         },
         event: event.as_raw_fd(),
     };
-    let mut children = Children {
-        stage: &stage,
-        tasks: HashMap::new(),
-    };
+    let children = Children { stage: &stage };
     if let Err((could, errno)) = children.start() {
-        let control = memory.control();
-        control.leader_errno.store(errno.0, Relaxed);
-        // Pairs with the coordinator's Acquire.
-        control.leader_call.store(could as u32, Release);
-        children.wake_coordinator();
+        children.could_not(could, errno);
     }
     children.reap();
-    memory
-        .control()
-        .reaped_ns
-        .store(clock::monotonic_ns(), Release);
+    let reaped_ns = clock::monotonic_ns();
+    memory.control().reaped_ns.store(reaped_ns, Release);
     // Our end of `ready` told the coordinator all the while that we are alive.
     drop(ready);
     0
@@ -157,104 +148,76 @@ fn lead() -> i32 {
 /// The processes of a run.
 struct Children<'a> {
     stage: &'a Stage<'a>,
-    /// The tasks of each process: the first and how many.
-    tasks: HashMap<u32, (usize, usize)>,
 }
 
 impl Children<'_> {
-    fn start(&mut self) -> Result<(), (Could, Errno)> {
+    fn start(&self) -> Result<(), (Could, Errno)> {
+        let stage = self.stage;
         signal::be_interruptible().map_err(|errno| (Could::Lead, errno))?;
         let forker = Forker::new().map_err(|errno| (Could::Lead, errno))?;
-        let stage = self.stage;
         for copy in 0..stage.plan.copies {
             let channels = Channels::open(stage.plan, stage.memory, copy)
                 .map_err(|(_, error)| (Could::OpenChannels, error.errno))?;
-            for (team, team_plan) in stage.plan.teams.iter().enumerate() {
-                if team_plan.form == Form::Threads {
-                    continue;
-                }
-                let first = roster::first_task(stage.plan, copy, team);
-                for me in 0..team_plan.size {
-                    let mut worker = stage.worker(copy, team, me, &channels);
-                    let task = first + me as usize;
-                    self.fork(&forker, (task, 1), || {
-                        stage.memory.map_in(task, team);
-                        worker.run();
-                    })?;
-                }
+            // All are prepared before the first is forked: memory that we write to between two
+            // forks is copied once more for each.
+            let mut processes = crew::workers(stage, copy, &channels, Form::Processes);
+            let mut threads = crew::workers(stage, copy, &channels, Form::Threads);
+            for worker in &mut processes {
+                let one = std::slice::from_mut(worker);
+                self.fork(&forker, one, |one| one[0].run())?;
             }
-            self.fork_threads(&forker, copy, &channels)?;
+            if !threads.is_empty() {
+                self.fork(&forker, &mut threads, |workers| self.run_threads(workers))?;
+            }
         }
         Ok(())
     }
 
-    /// A process for the thread teams of a copy, if there are any.
-    fn fork_threads(
-        &mut self,
-        forker: &Forker,
-        copy: u32,
-        channels: &Channels<'_>,
-    ) -> Result<(), (Could, Errno)> {
-        let stage = self.stage;
-        let teams = stage.plan.teams.iter().enumerate();
-        let threads: Vec<usize> = teams
-            .filter(|(_, team)| team.form == Form::Threads)
-            .map(|(team, _)| team)
-            .collect();
-        let Some(&first) = threads.first() else {
-            return Ok(());
-        };
-        let first = roster::first_task(stage.plan, copy, first);
-        let n = threads
-            .iter()
-            .map(|&team| stage.plan.teams[team].size as usize)
-            .sum();
-        let mut workers = Vec::new();
-        crew::workers(stage, copy, channels, &mut workers);
-        self.fork(forker, (first, n), || {
-            for (task, team) in workers.iter().map(|worker| (worker.task, worker.team)) {
-                stage.memory.map_in(task, team);
+    /// In a process of their own: the thread teams of a copy.
+    fn run_threads(&self, workers: &mut [Worker<'_>]) {
+        thread::crew(|crew| {
+            if let Err(errno) = crew::start(crew, workers) {
+                self.could_not(Could::StartThreads, errno);
             }
-            thread::crew(|crew| {
-                if let Err(errno) = crew::start(crew, &mut workers) {
-                    let control = stage.memory.control();
-                    control.leader_errno.store(errno.0, Relaxed);
-                    control
-                        .leader_call
-                        .store(Could::StartThreads as u32, Release);
-                    let _ = raw::write(stage.event, &1u64.to_ne_bytes());
-                }
-            });
-        })
+        });
     }
 
-    fn fork(
-        &mut self,
+    /// Forks a process for these tasks.
+    fn fork<'w>(
+        &self,
         forker: &Forker,
-        tasks: (usize, usize),
-        body: impl FnOnce(),
+        workers: &'w mut [Worker<'_>],
+        body: impl FnOnce(&'w mut [Worker<'_>]),
     ) -> Result<(), (Could, Errno)> {
         let leader = thread::ids().0;
+        let memory = self.stage.memory;
         match forker.fork().map_err(|errno| (Could::Fork, errno))? {
             Forked::Child => {
                 process::die_with_parent();
                 if process::parent_id() == leader {
-                    body();
+                    for worker in workers.iter() {
+                        memory.map_in(worker.task, worker.team);
+                    }
+                    body(workers);
                 }
                 process::exit_now(0)
             }
             Forked::Parent { child } => {
-                self.tasks.insert(child, tasks);
+                // The tasks do it too, if they get so far.
+                for worker in workers {
+                    memory.slot(worker.task).pid.store(child, Relaxed);
+                }
                 Ok(())
             }
         }
     }
 
     /// Waits for all children; who did not check out is marked, and ends the run.
-    fn reap(&mut self) {
+    fn reap(&self) {
         loop {
             match process::reap() {
-                Ok(Some((pid, ended))) => self.ended(pid, ended),
+                Ok(Some((_, Ended::Exited(0)))) => {}
+                Ok(Some((pid, ended))) => self.killed(pid, ended),
                 Ok(None) => return,
                 // Only signals can interrupt it.
                 Err(_) => {}
@@ -262,14 +225,12 @@ impl Children<'_> {
         }
     }
 
-    fn ended(&self, pid: u32, ended: Ended) {
-        let Some(&(first, n)) = self.tasks.get(&pid) else {
-            return;
-        };
+    fn killed(&self, pid: u32, ended: Ended) {
         let memory = self.stage.memory;
-        for task in first..first + n {
+        for task in 0..self.stage.plan.n_tasks() as usize {
             let slot = memory.slot(task);
-            if slot.state.load(Relaxed) == TaskState::CheckedOut as u32 {
+            let out = slot.state.load(Relaxed) == TaskState::CheckedOut as u32;
+            if out || slot.pid.load(Relaxed) != pid {
                 continue;
             }
             if let Ended::Killed { signal } = ended {
@@ -277,9 +238,16 @@ impl Children<'_> {
             }
             slot.state.store(TaskState::Killed as u32, Release);
             failure::announce(memory, task);
-            memory.control().n_foreground.fetch_sub(1, AcqRel);
-            self.wake_coordinator();
         }
+        self.wake_coordinator();
+    }
+
+    fn could_not(&self, could: Could, errno: Errno) {
+        let control = self.stage.memory.control();
+        control.leader_errno.store(errno.0, Relaxed);
+        // Pairs with the coordinator's Acquire.
+        control.leader_call.store(could as u32, Release);
+        self.wake_coordinator();
     }
 
     fn wake_coordinator(&self) {

@@ -279,18 +279,22 @@ impl Worker<'_> {
             slot.kernel_state[at].store(state_word(reading.state()), Relaxed);
         };
         let mut buffer = [0; 4096];
-        let sched = read_text(c"/proc/thread-self/sched", &mut buffer);
+        // The first thread of a process has its files higher up, where they are found faster.
+        let is_process = slot.pid.load(Relaxed) == slot.tid.load(Relaxed);
+        let (sched, schedstat) = match is_process {
+            true => (c"/proc/self/sched", c"/proc/self/schedstat"),
+            false => (c"/proc/thread-self/sched", c"/proc/thread-self/schedstat"),
+        };
+        let text = read_text(sched, &mut buffer);
         store(
             0,
-            sched
-                .map(task::parse_sched)
+            text.map(task::parse_sched)
                 .and_then(|sched| sched.nr_migrations),
         );
         let switches = usage(Of::Thread);
         store(1, Reading::Value(switches.voluntary_switches));
         store(2, Reading::Value(switches.involuntary_switches));
-        let schedstat = read_text(c"/proc/thread-self/schedstat", &mut buffer);
-        let schedstat = schedstat.and_then(task::parse_schedstat);
+        let schedstat = read_text(schedstat, &mut buffer).and_then(task::parse_schedstat);
         store(3, schedstat.clone().map(|it| it.run_ns));
         store(4, schedstat.clone().map(|it| it.delay_ns));
         store(5, schedstat.map(|it| it.timeslices));

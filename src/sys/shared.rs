@@ -8,6 +8,7 @@ use super::Errno;
 use crate::base::NodeId;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 /// Types that may live in shared memory: any bit pattern is valid, all access is atomic.
@@ -165,28 +166,31 @@ impl Shared {
     /// Puts the pages of a range in place and into this process's page table, so that no fault is
     /// left for the window (madvise(2), MADV_POPULATE_WRITE; touches each on older kernels).
     pub fn populate(&self, offset: usize, bytes: usize) {
-        self.advise(offset, bytes, libc::MADV_POPULATE_WRITE);
-    }
-
-    /// Maps the pages of a range, which another process has put in place, into this process's page
-    /// table. As a read it maps 16 pages for each fault (mm/memory.c, do_fault_around, v6.12).
-    pub fn map_in(&self, offset: usize, bytes: usize) {
-        self.advise(offset, bytes, libc::MADV_POPULATE_READ);
-    }
-
-    fn advise(&self, offset: usize, bytes: usize, advice: i32) {
         let end = (offset + bytes).min(self.bytes);
         let first = offset - offset % page_bytes();
         // SAFETY: within the mapping; populating does not change its content.
         let done = unsafe {
             let start = self.start.as_ptr().add(first).cast();
-            libc::madvise(start, end.saturating_sub(first), advice)
+            libc::madvise(start, end.saturating_sub(first), libc::MADV_POPULATE_WRITE)
         };
         if done != 0 {
             for offset in (first..end).step_by(page_bytes()) {
-                use std::sync::atomic::Ordering::Relaxed;
                 self.at::<AtomicU64>(offset).fetch_add(0, Relaxed);
             }
+        }
+    }
+
+    /// Maps the pages of a range, which another process has put in place, into this process's page
+    /// table. A read fault maps all pages around it that are there, 64 KiB by default
+    /// (mm/memory.c, do_fault_around, v6.12), so one look in each block does.
+    pub fn map_in(&self, offset: usize, bytes: usize) {
+        const AROUND: usize = 64 << 10;
+        let end = (offset + bytes).min(self.bytes);
+        let blocks = (offset / AROUND..end.div_ceil(AROUND)).map(|block| block * AROUND);
+        for block in blocks {
+            // Inside the range, since its first block may begin before it.
+            let look = block.max(offset).next_multiple_of(8).min(self.bytes - 8);
+            self.at::<AtomicU64>(look).load(Relaxed);
         }
     }
 }
@@ -207,7 +211,6 @@ pub fn page_bytes() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::Ordering::Relaxed;
 
     plain! {
         struct Pair {
