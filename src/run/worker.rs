@@ -80,9 +80,7 @@ impl thread::Task for Worker<'_> {
         slot.state.store(TaskState::Running as u32, Release);
         let result = self.start().and_then(|()| self.steps());
         if let Err(Stop::Failed(failed)) = result {
-            failed.store(slot);
-            failure::announce(self.memory, self.task);
-            self.wake_coordinator();
+            self.announce(failed);
         }
         if !self.background && self.memory.control().n_foreground.fetch_sub(1, AcqRel) == 1 {
             self.wake_coordinator();
@@ -100,7 +98,11 @@ impl Worker<'_> {
             thread::set_least_timer_slack();
         }
         let prepared = self.prepare();
-        // Also a task that failed is waited for at the gate.
+        // Also a task that failed is waited for at the gate, which its failure keeps shut if it is
+        // known by then.
+        if let Err(Stop::Failed(failed)) = prepared {
+            self.announce(failed);
+        }
         self.gate.ready().map_err(Stop::at_start(Tried::Write))?;
         prepared?;
         self.gate
@@ -263,6 +265,13 @@ impl Worker<'_> {
             Some(failed) => Err(Stop::Failed(failed)),
             None => Ok(()),
         }
+    }
+
+    /// Makes a failure known, which ends the run.
+    fn announce(&self, failed: Failed) {
+        failed.store(self.recorder.slot());
+        failure::announce(self.memory, self.task);
+        self.wake_coordinator();
     }
 
     fn wake_coordinator(&self) {
