@@ -41,10 +41,7 @@ struct Table {
 
 impl Table {
     fn heading(&self, text: &str) {
-        println!(
-            "\n{text:<44} {:>12} {:>12} {:>12}",
-            "median", "least", "most"
-        );
+        println!("\n{text:<44} {:>12} {:>12} {:>12}", "median", "least", "most");
     }
 
     fn wants(&self, name: &str) -> bool {
@@ -106,13 +103,8 @@ fn main() {
     let current = CurrentCpu::find();
     // Flags are for the harness that cargo thinks we have.
     let words = std::env::args().skip(1).filter(|arg| !arg.starts_with('-'));
-    let table = Table {
-        chosen: words.collect(),
-    };
-    println!(
-        "clock: {source:?}, current CPU by rseq: {}, {TRIALS} trials",
-        current.is_rseq()
-    );
+    let table = Table { chosen: words.collect() };
+    println!("clock: {source:?}, current CPU by rseq: {}, {TRIALS} trials", current.is_rseq());
     run_and_judge(&table, &host);
 
     let here: CpuList = std::iter::once(CpuId(current.get())).collect();
@@ -125,17 +117,10 @@ fn main() {
 
 /// Memory for one task of one team on these CPUs.
 fn memory(cpus: &[(u32, Place)]) -> Memory {
-    let cpu = |&(id, place): &(u32, Place)| layout::Cpu {
-        id: CpuId(id),
-        place,
-        allowed: true,
-    };
+    let cpu = |&(id, place): &(u32, Place)| layout::Cpu { id: CpuId(id), place, allowed: true };
     let layout = Layout::new(layout::Spec {
         cpus: cpus.iter().map(cpu).collect(),
-        teams: vec![layout::Team {
-            receives: true,
-            measures: vec!["block".to_owned()],
-        }],
+        teams: vec![layout::Team { receives: true, measures: vec!["block".to_owned()] }],
         n_tasks: 1,
         channels: Vec::new(),
         copies: 1,
@@ -147,11 +132,7 @@ fn memory(cpus: &[(u32, Place)]) -> Memory {
 }
 
 fn place(core: u32) -> Place {
-    Place {
-        core,
-        llc: 0,
-        node: NodeId(0),
-    }
+    Place { core, llc: 0, node: NodeId(0) }
 }
 
 fn hot_path(table: &Table, clock: Clock, current: CurrentCpu) {
@@ -167,9 +148,7 @@ fn hot_path(table: &Table, clock: Clock, current: CurrentCpu) {
     });
     let mut value = 0u64;
     table.short("histogram bucket", || {
-        value = value
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         black_box(bucket::index(value >> 30));
     });
 
@@ -185,12 +164,8 @@ fn hot_path(table: &Table, clock: Clock, current: CurrentCpu) {
     table.short("look, and record a wakeup", || {
         recorder.look(Since::Running);
         let waiting_since = recorder.now();
-        recorder.received(waiting_since, || {
-            Some(Stamp {
-                ticks: waiting_since,
-                cpu: current.get(),
-            })
-        });
+        recorder
+            .received(waiting_since, || Some(Stamp { ticks: waiting_since, cpu: current.get() }));
     });
     table.short("look, and record a message found ready", || {
         recorder.look(Since::Running);
@@ -262,12 +237,7 @@ fn channels(table: &Table) {
     });
     let shared = Shared::create(4096).unwrap();
     for kind in channel::KINDS {
-        let opening = Opening {
-            scope: Scope::Private,
-            bytes: BYTES,
-            shared: &shared,
-            offset: 0,
-        };
+        let opening = Opening { scope: Scope::Private, bytes: BYTES, shared: &shared, offset: 0 };
         let channel = (kind.open)(&opening).unwrap();
         table.short(&format!("channel {}", kind.name), || {
             channel.wake(&message).unwrap();
@@ -294,9 +264,7 @@ fn ring() -> Profile {
 fn planned(profile: &Profile, host: &Host, params: &[(&str, &str)]) -> Plan {
     let params = params.iter();
     let overrides = Overrides {
-        params: params
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .collect(),
+        params: params.map(|(name, value)| (name.to_string(), value.to_string())).collect(),
         ..Overrides::default()
     };
     Plan::new(profile, host, &overrides).unwrap()
@@ -310,13 +278,9 @@ fn planning(table: &Table) {
     let ring = ring();
     table.long("parse hackbench", || catalogue::load("hackbench").unwrap());
     let groups = [("groups", "250"), ("as", "threads")];
-    table.long("plan hackbench with 10,000 threads", || {
-        planned(&hackbench, &host, &groups)
-    });
+    table.long("plan hackbench with 10,000 threads", || planned(&hackbench, &host, &groups));
     let tasks = [("tasks", "10000")];
-    table.long("plan a ring of 10,000 threads", || {
-        planned(&ring, &host, &tasks)
-    });
+    table.long("plan a ring of 10,000 threads", || planned(&ring, &host, &tasks));
     table.long("read this host", || Host::read().unwrap());
 }
 

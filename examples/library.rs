@@ -1,6 +1,7 @@
 //! A profile built in Rust, run, and judged, without a file and without the command line.
 //!
-//! The tasks of one team pass a token around a ring, as many tasks as there are CPUs. What is printed: how many messages
+//! The tasks of one team pass a token around a ring, as many tasks as there are CPUs. What is
+//! printed: how many messages
 //! a second the ring made, and how long a wakeup took by how far apart waker and wakee were.
 //!
 //! ```text
@@ -19,18 +20,11 @@ use std::time::Duration;
 
 /// A ring in which everybody wakes the next one, with one token under way.
 fn ring() -> Result<Profile, Box<dyn Error>> {
-    let pass = [
-        Step::receive("slot[me]"),
-        Step::act("spin", "work"),
-        Step::send("slot[(me + 1) % size]"),
-    ];
+    let pass =
+        [Step::receive("slot[me]"), Step::act("spin", "work"), Step::send("slot[(me + 1) % size]")];
     let profile = Profile::new("ring")
         .about("Tasks in a ring, each waking the next")
-        .param(
-            Param::number("tasks", "max(2, cpus)")
-                .at_least(2)
-                .about("tasks in the ring"),
-        )
+        .param(Param::number("tasks", "max(2, cpus)").at_least(2).about("tasks in the ring"))
         .param(Param::number("work", "2us").about("CPU time burnt with a token in hand"))
         .duration(Duration::from_millis(500))
         .warmup(Duration::from_millis(100))
@@ -76,11 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn print(run: &Run) {
     // A number that was not measured is `None`, never 0.
-    match run
-        .metrics
-        .get("messages_per_s")
-        .and_then(|metric| metric.value)
-    {
+    match run.metrics.get("messages_per_s").and_then(|metric| metric.value) {
         Some(rate) => println!("{rate:.0} messages/s, {} migrations", run.migrations.total),
         None => println!("no throughput was measured"),
     }

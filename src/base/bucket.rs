@@ -56,12 +56,7 @@ mod tests {
     fn buckets_are_those_of_hdrhistogram() {
         let hdr = hdr();
         for power in 0..36 {
-            for value in [
-                (1u64 << power) - 1,
-                1 << power,
-                (1 << power) + 1,
-                (3 << power) / 2,
-            ] {
+            for value in [(1u64 << power) - 1, 1 << power, (1 << power) + 1, (3 << power) / 2] {
                 let (low, width) = range(index(value));
                 assert_eq!(low, hdr.lowest_equivalent(value), "of {value}");
                 assert_eq!(low + width - 1, hdr.highest_equivalent(value), "of {value}");

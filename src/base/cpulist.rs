@@ -74,9 +74,7 @@ impl FromStr for CpuList {
             if part.is_empty() && text.trim().is_empty() {
                 break;
             }
-            let range = range(part).ok_or_else(|| CpuListError {
-                part: part.to_owned(),
-            })?;
+            let range = range(part).ok_or_else(|| CpuListError { part: part.to_owned() })?;
             cpus.extend(range.map(CpuId));
         }
         Ok(cpus.into_iter().collect())
@@ -99,11 +97,7 @@ impl fmt::Display for CpuList {
         let mut rest = self.0.as_slice();
         let mut comma = "";
         while let Some(&CpuId(first)) = rest.first() {
-            let run = rest
-                .iter()
-                .zip(first..)
-                .take_while(|(cpu, n)| cpu.0 == *n)
-                .count();
+            let run = rest.iter().zip(first..).take_while(|(cpu, n)| cpu.0 == *n).count();
             match run {
                 1 => write!(f, "{comma}{first}")?,
                 _ => write!(f, "{comma}{first}-{}", rest[run - 1])?,
@@ -136,11 +130,7 @@ mod tests {
     #[test]
     fn reads_the_kernels_notation() {
         let check = |text: &str, expected: &str| {
-            assert_eq!(
-                text.parse::<CpuList>().unwrap().to_string(),
-                expected,
-                "of {text:?}"
-            );
+            assert_eq!(text.parse::<CpuList>().unwrap().to_string(), expected, "of {text:?}");
         };
         check("", "");
         check("3", "3");
@@ -152,9 +142,7 @@ mod tests {
 
     #[test]
     fn refuses_what_is_not_a_list() {
-        for text in [
-            "x", "3-1", "1,", "1--2", "-1", "0-3:0/2", "0-3:3/2", "0-3:1/0", "99999999",
-        ] {
+        for text in ["x", "3-1", "1,", "1--2", "-1", "0-3:0/2", "0-3:3/2", "0-3:1/0", "99999999"] {
             assert!(text.parse::<CpuList>().is_err(), "{text:?} was read");
         }
     }

@@ -53,10 +53,7 @@ pub enum Reading<T> {
 
 impl<T> Reading<T> {
     pub fn absent(state: State, reason: impl Into<String>) -> Self {
-        Reading::Absent(Absence {
-            state,
-            reason: reason.into(),
-        })
+        Reading::Absent(Absence { state, reason: reason.into() })
     }
 
     pub fn value(&self) -> Option<&T> {

@@ -51,13 +51,10 @@ pub fn suffixes() -> impl Iterator<Item = &'static str> {
 /// Prints a number of base units exactly as a person would write it: the largest suffix that
 /// divides it, so that it reads back as the same number.
 pub fn exact(value: f64, unit: Unit) -> String {
-    let whole = SUFFIXES
-        .iter()
-        .filter(|(_, u, _)| *u == unit)
-        .filter(|(.., factor)| {
-            let scaled = value / factor;
-            scaled.fract() == 0.0 && scaled.abs() >= 1.0
-        });
+    let whole = SUFFIXES.iter().filter(|(_, u, _)| *u == unit).filter(|(.., factor)| {
+        let scaled = value / factor;
+        scaled.fract() == 0.0 && scaled.abs() >= 1.0
+    });
     match whole.max_by(|a, b| a.2.total_cmp(&b.2)) {
         Some((name, _, factor)) => format!("{}{name}", value / factor),
         None if unit == Unit::Time => format!("{value}ns"),
@@ -71,10 +68,7 @@ pub fn exact(value: f64, unit: Unit) -> String {
 fn scaled(value: f64, scales: &[(f64, &str)]) -> String {
     let last = scales.len() - 1;
     let fits = |factor: f64| (value.abs() / factor) < 999.5;
-    let at = scales
-        .iter()
-        .position(|&(factor, _)| fits(factor))
-        .unwrap_or(last);
+    let at = scales.iter().position(|&(factor, _)| fits(factor)).unwrap_or(last);
     let (factor, name) = scales[at];
     let scaled = value / factor;
     let digits = match scaled.abs() {
@@ -94,15 +88,7 @@ pub fn time(ns: f64) -> String {
 
 /// `65536` as `64.0 KiB`.
 pub fn bytes(bytes: f64) -> String {
-    scaled(
-        bytes,
-        &[
-            (1.0, "B"),
-            (1024.0, "KiB"),
-            (1_048_576.0, "MiB"),
-            (1_073_741_824.0, "GiB"),
-        ],
-    )
+    scaled(bytes, &[(1.0, "B"), (1024.0, "KiB"), (1_048_576.0, "MiB"), (1_073_741_824.0, "GiB")])
 }
 
 /// `1234567` as `1.23 M`.

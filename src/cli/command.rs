@@ -33,9 +33,7 @@ pub fn schedload() -> Command {
 /// The front door for a profile whose parameters have these flags.
 pub fn schedload_with(flags: Vec<Arg>) -> Command {
     let more = flags.clone();
-    schedload()
-        .mut_subcommand("run", |_| run(flags))
-        .mut_subcommand("plan", |_| plan(more))
+    schedload().mut_subcommand("run", |_| run(flags)).mut_subcommand("plan", |_| plan(more))
 }
 
 /// A program of one profile, such as `schedload-pingpong`.
@@ -52,10 +50,7 @@ pub fn standalone(program: String, about: String, flags: Vec<Arg>) -> Command {
 /// Ids and letters that a parameter cannot have, since the command line has them.
 pub fn taken() -> Vec<(String, Option<char>)> {
     let all = [run(Vec::new()), plan(Vec::new())];
-    let own = [
-        ("help".to_string(), Some('h')),
-        ("version".to_string(), Some('V')),
-    ];
+    let own = [("help".to_string(), Some('h')), ("version".to_string(), Some('V'))];
     let each = all.iter().flat_map(Command::get_arguments);
     let each = each.map(|arg| (arg.get_id().to_string(), arg.get_short()));
     own.into_iter().chain(each).collect()
@@ -90,15 +85,12 @@ fn list() -> Command {
 }
 
 fn show() -> Command {
-    Command::new("show")
-        .about("Print the file of a profile as it is")
-        .arg(profile())
-        .arg(
-            Arg::new("params")
-                .long("params")
-                .action(ArgAction::SetTrue)
-                .help("Print its parameters instead: name, default, range, what it is"),
-        )
+    Command::new("show").about("Print the file of a profile as it is").arg(profile()).arg(
+        Arg::new("params")
+            .long("params")
+            .action(ArgAction::SetTrue)
+            .help("Print its parameters instead: name, default, range, what it is"),
+    )
 }
 
 fn plan(flags: Vec<Arg>) -> Command {
@@ -108,15 +100,10 @@ fn plan(flags: Vec<Arg>) -> Command {
         .arg(profile())
         .args(flags)
         .args(plan_args())
-        .arg(
-            Arg::new("topology")
-                .long("topology")
-                .value_name("XML|SYNTHETIC")
-                .help(
-                    "Plan for this machine instead: an hwloc XML file (lstopo --of xml FILE) or a \
+        .arg(Arg::new("topology").long("topology").value_name("XML|SYNTHETIC").help(
+            "Plan for this machine instead: an hwloc XML file (lstopo --of xml FILE) or a \
                      synthetic description, as in 'pack:2 [numa] l3:2 core:4 pu:2'",
-                ),
-        )
+        ))
         .arg(json_switch("Print the plan as JSON"))
 }
 
@@ -142,14 +129,9 @@ fn report() -> Command {
 }
 
 fn completions() -> Command {
-    Command::new("completions")
-        .about("Print a completion script for a shell")
-        .arg(
-            Arg::new("shell")
-                .value_name("SHELL")
-                .required(true)
-                .value_parser(value_parser!(Shell)),
-        )
+    Command::new("completions").about("Print a completion script for a shell").arg(
+        Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(Shell)),
+    )
 }
 
 fn profile() -> Arg {
@@ -164,12 +146,8 @@ fn profile() -> Arg {
 fn plan_args() -> [Arg; 3] {
     let arg = |name: &'static str| Arg::new(name).long(name).help_heading(RUN_HEADING);
     [
-        arg("duration")
-            .value_name("TIME")
-            .help("Length of the measured window, as in 10s"),
-        arg("warmup")
-            .value_name("TIME")
-            .help("Time before the window opens, as in 1s"),
+        arg("duration").value_name("TIME").help("Length of the measured window, as in 10s"),
+        arg("warmup").value_name("TIME").help("Time before the window opens, as in 1s"),
         arg("seed")
             .value_name("N")
             .value_parser(value_parser!(u64))
@@ -185,23 +163,16 @@ fn run_args() -> [Arg; 7] {
         .default_value("1")
         .help_heading(RUN_HEADING)
         .help("Run this often; every run is kept in the report (1 to 1000)");
-    let sweep = Arg::new("sweep")
-        .long("sweep")
-        .value_name("NAME=V1,V2,..")
-        .help_heading(RUN_HEADING)
-        .help(
+    let sweep =
+        Arg::new("sweep").long("sweep").value_name("NAME=V1,V2,..").help_heading(RUN_HEADING).help(
             "Run for each value of a parameter in turn; values are expressions, as in \
              groups=1,cpus/2,cpus. Text prints one line for each; JSON is one document \
              { \"schema\": 1, \"sweep\": { \"name\", \"points\": [ report, .. ] } }",
         );
-    let json = Arg::new("json")
-        .long("json")
-        .value_name("FILE")
-        .help_heading(OUTPUT_HEADING)
-        .help(
-            "Store the report as JSON, rewritten as a whole after every run; - prints it to \
+    let json = Arg::new("json").long("json").value_name("FILE").help_heading(OUTPUT_HEADING).help(
+        "Store the report as JSON, rewritten as a whole after every run; - prints it to \
              stdout, and nothing else",
-        );
+    );
     let quiet = Arg::new("quiet")
         .long("quiet")
         .short('q')
@@ -215,9 +186,7 @@ fn format() -> Arg {
     Arg::new("format")
         .long("format")
         .value_name("NAME")
-        .value_parser(PossibleValuesParser::new(
-            output::FORMATS.iter().map(|row| row.name),
-        ))
+        .value_parser(PossibleValuesParser::new(output::FORMATS.iter().map(|row| row.name)))
         .default_value("text")
         .help_heading(OUTPUT_HEADING)
         .help("Form of the report")
@@ -242,8 +211,5 @@ fn width() -> Arg {
 }
 
 fn json_switch(about: &'static str) -> Arg {
-    Arg::new("json")
-        .long("json")
-        .action(ArgAction::SetTrue)
-        .help(about)
+    Arg::new("json").long("json").action(ArgAction::SetTrue).help(about)
 }

@@ -20,9 +20,7 @@ impl Document {
     pub fn from_json(text: &str) -> Result<Document, ReportError> {
         let sweep = matches!(serde_json::from_str(text), Ok(Kind { sweep: Some(_) }));
         match sweep {
-            true => serde_json::from_str(text)
-                .map(Document::Sweep)
-                .map_err(ReportError::Json),
+            true => serde_json::from_str(text).map(Document::Sweep).map_err(ReportError::Json),
             false => Ok(Document::One(Box::new(Report::from_json(text)?))),
         }
     }
@@ -45,9 +43,8 @@ impl Document {
             "text" => Ok(sweep::table(&sweep.name, &sweep.points)),
             _ => {
                 let each = sweep.points.iter();
-                let each: Result<Vec<String>, OutputError> = each
-                    .map(|report| (format.render)(report, options))
-                    .collect();
+                let each: Result<Vec<String>, OutputError> =
+                    each.map(|report| (format.render)(report, options)).collect();
                 Ok(each?.join("\n"))
             }
         }

@@ -49,10 +49,7 @@ pub enum Error {
     #[error("`{}` is no stored report: {error}", path.display())]
     NoReport { path: PathBuf, error: ReportError },
     #[error("can not put the {what} into JSON: {error}")]
-    Json {
-        what: &'static str,
-        error: serde_json::Error,
-    },
+    Json { what: &'static str, error: serde_json::Error },
     #[error(transparent)]
     Report(#[from] ReportError),
     #[error(transparent)]
@@ -89,13 +86,7 @@ impl Error {
 
 /// Whether the system had too little of something, or did not allow it.
 fn is_shortage(errno: Errno) -> bool {
-    let shortages = [
-        libc::EAGAIN,
-        libc::EMFILE,
-        libc::ENFILE,
-        libc::ENOMEM,
-        libc::EPERM,
-        libc::EACCES,
-    ];
+    let shortages =
+        [libc::EAGAIN, libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EPERM, libc::EACCES];
     shortages.contains(&errno.0)
 }

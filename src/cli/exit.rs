@@ -47,11 +47,7 @@ impl Exit {
             Exit::Failed => 4,
             Exit::Interrupted(_) => 5,
         };
-        if rank(other) > rank(self) {
-            other
-        } else {
-            self
-        }
+        if rank(other) > rank(self) { other } else { self }
     }
 }
 

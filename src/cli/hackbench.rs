@@ -46,11 +46,7 @@ fn hackbench(args: &[String]) -> Result<Exit, Error> {
         plan => plan?,
     };
     let _stopping = Stopping::catch().map_err(Error::Signals)?;
-    let mut json = options
-        .added("json")
-        .flatten()
-        .map(Sink::open)
-        .transpose()?;
+    let mut json = options.added("json").flatten().map(Sink::open).transpose()?;
     let lines = match &json {
         Some(sink) if sink.is_stdout() => Lines::Stderr,
         _ => Lines::Stdout,
@@ -84,10 +80,7 @@ fn measure(plan: &Plan, host: &Host, options: &Options) -> Result<Recording, Err
         Fifo::Coordinator => Some(1),
         Fifo::AsInherited => None,
     };
-    let control = Control {
-        coordinator_fifo,
-        ..Control::default()
-    };
+    let control = Control { coordinator_fifo, ..Control::default() };
     measure_with(plan, host, &line, control)
 }
 

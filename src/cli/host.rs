@@ -77,11 +77,7 @@ fn tree(topology: &Topology) -> String {
             false => format!("CPUs {}", node.cpus),
         };
         text += &format!("node {}  {memory}  {cpus}\n", node.id);
-        let llcs = topology
-            .llcs
-            .iter()
-            .enumerate()
-            .filter(|(_, llc)| llc.node == node.id);
+        let llcs = topology.llcs.iter().enumerate().filter(|(_, llc)| llc.node == node.id);
         for (number, llc) in llcs {
             let size = match llc.bytes {
                 Some(bytes) => unit::bytes(bytes as f64),
@@ -121,12 +117,7 @@ fn distances(topology: &Topology) -> String {
     match &topology.distances {
         Some(rows) if rows.len() > 1 => {
             let mut table = plain();
-            let ids = || {
-                topology
-                    .nodes
-                    .iter()
-                    .map(|node| format!("node {}", node.id))
-            };
+            let ids = || topology.nodes.iter().map(|node| format!("node {}", node.id));
             table.set_header(std::iter::once("distance".to_string()).chain(ids()));
             for (id, row) in ids().zip(rows) {
                 let cells = row.iter().map(u64::to_string);
@@ -156,62 +147,25 @@ fn limits(limits: &Limits) -> String {
         table.add_row([name, &value, from]);
     };
     let from_group = |limit: &Option<CgroupLimit>| {
-        limit
-            .as_ref()
-            .map_or("no cgroup limits it".to_string(), |limit| {
-                limit.file.clone()
-            })
+        limit.as_ref().map_or("no cgroup limits it".to_string(), |limit| limit.file.clone())
     };
     let memory = |limit: &CgroupLimit| {
-        let (used, max) = (
-            unit::bytes(limit.used as f64),
-            unit::bytes(limit.max as f64),
-        );
+        let (used, max) = (unit::bytes(limit.used as f64), unit::bytes(limit.max as f64));
         format!("{used} of {max} used")
     };
     let tasks = &limits.system_tasks;
-    row(
-        "open files",
-        limits.open_files.map(soft),
-        "RLIMIT_NOFILE, ulimit -n",
-    );
-    row(
-        "tasks of the user",
-        limits.user_tasks.map(soft),
-        "RLIMIT_NPROC, ulimit -u",
-    );
+    row("open files", limits.open_files.map(soft), "RLIMIT_NOFILE, ulimit -n");
+    row("tasks of the user", limits.user_tasks.map(soft), "RLIMIT_NPROC, ulimit -u");
     let file = from_group(&limits.cgroup_tasks);
-    row(
-        "tasks of the cgroup",
-        limits.cgroup_tasks.as_ref().map(group),
-        &file,
-    );
+    row("tasks of the cgroup", limits.cgroup_tasks.as_ref().map(group), &file);
     let file = tasks.as_ref().map_or("", |limit| limit.file.as_str());
-    row(
-        "tasks of the system",
-        tasks.as_ref().map(|limit| limit.max.to_string()),
-        file,
-    );
-    row(
-        "mappings",
-        limits.max_map_count.map(|max| max.to_string()),
-        "vm.max_map_count",
-    );
-    let available = limits
-        .memory_available_bytes
-        .map(|bytes| unit::bytes(bytes as f64));
+    row("tasks of the system", tasks.as_ref().map(|limit| limit.max.to_string()), file);
+    row("mappings", limits.max_map_count.map(|max| max.to_string()), "vm.max_map_count");
+    let available = limits.memory_available_bytes.map(|bytes| unit::bytes(bytes as f64));
     row("memory", available, "MemAvailable of /proc/meminfo");
     let file = from_group(&limits.cgroup_memory);
-    row(
-        "memory of the cgroup",
-        limits.cgroup_memory.as_ref().map(memory),
-        &file,
-    );
-    row(
-        "real-time priority",
-        limits.rt_priority.map(soft),
-        "RLIMIT_RTPRIO, ulimit -r",
-    );
+    row("memory of the cgroup", limits.cgroup_memory.as_ref().map(memory), &file);
+    row("real-time priority", limits.rt_priority.map(soft), "RLIMIT_RTPRIO, ulimit -r");
     lines(&table)
 }
 
@@ -226,9 +180,7 @@ fn most(limit: u64) -> String {
 fn plain() -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
     table
 }
 
@@ -247,9 +199,8 @@ mod tests {
 
     #[test]
     fn a_machine_is_drawn_from_nodes_to_cpus() {
-        let text = tree(&made_up(
-            "pack:2 [numa(memory=1073741824)] l3:1(size=8388608) core:2 pu:2",
-        ));
+        let text =
+            tree(&made_up("pack:2 [numa(memory=1073741824)] l3:1(size=8388608) core:2 pu:2"));
         assert_eq!(
             text.lines().take(4).collect::<Vec<_>>(),
             [
@@ -264,10 +215,7 @@ mod tests {
     #[test]
     fn many_cores_stay_within_the_width() {
         let text = tree(&made_up("pack:1 l3:1 core:64 pu:2"));
-        assert!(
-            text.lines().all(|line| line.len() <= usize::from(WIDTH)),
-            "{text}"
-        );
+        assert!(text.lines().all(|line| line.len() <= usize::from(WIDTH)), "{text}");
         assert!(text.contains("core 63: 126,127"), "{text}");
     }
 }

@@ -18,9 +18,7 @@ struct Line {
 }
 
 pub fn list(matches: &ArgMatches) -> Result<Exit, Error> {
-    let topic = matches
-        .get_one::<String>("topic")
-        .map_or("profiles", String::as_str);
+    let topic = matches.get_one::<String>("topic").map_or("profiles", String::as_str);
     let lines = match topic {
         "channels" => channels(),
         "work" => work_kinds(),
@@ -33,9 +31,7 @@ pub fn list(matches: &ArgMatches) -> Result<Exit, Error> {
 }
 
 pub fn show(matches: &ArgMatches) -> Result<Exit, Error> {
-    let name = matches
-        .get_one::<String>("profile")
-        .map_or("", String::as_str);
+    let name = matches.get_one::<String>("profile").map_or("", String::as_str);
     let profile = catalogue::load(name)?;
     let text = match matches.get_flag("params") {
         true => columns(&params(&profile)),
@@ -46,28 +42,19 @@ pub fn show(matches: &ArgMatches) -> Result<Exit, Error> {
 }
 
 fn line(name: impl Into<String>, about: impl Into<String>) -> Line {
-    Line {
-        name: name.into(),
-        about: about.into(),
-    }
+    Line { name: name.into(), about: about.into() }
 }
 
 fn profiles() -> Result<Vec<Line>, Error> {
     let about = |profile: Profile| line(profile.name, profile.about);
-    let lines: Result<Vec<Line>, Faults> = BUILTINS
-        .iter()
-        .map(|builtin| builtin.profile().map(about))
-        .collect();
+    let lines: Result<Vec<Line>, Faults> =
+        BUILTINS.iter().map(|builtin| builtin.profile().map(about)).collect();
     Ok(lines.map_err(catalogue::LoadError::from)?)
 }
 
 fn params(profile: &Profile) -> Vec<Line> {
     let about = |param: &Param| format!("{} [default {}]", param.about, param::range(param));
-    profile
-        .params
-        .iter()
-        .map(|param| line(&param.name, about(param)))
-        .collect()
+    profile.params.iter().map(|param| line(&param.name, about(param))).collect()
 }
 
 fn channels() -> Vec<Line> {
@@ -75,17 +62,11 @@ fn channels() -> Vec<Line> {
         true => kind.about.to_string(),
         false => format!("{} (threads only)", kind.about),
     };
-    channel::KINDS
-        .iter()
-        .map(|kind| line(kind.name, about(kind)))
-        .collect()
+    channel::KINDS.iter().map(|kind| line(kind.name, about(kind))).collect()
 }
 
 fn work_kinds() -> Vec<Line> {
-    work::KINDS
-        .iter()
-        .map(|kind| line(kind.name, kind.about))
-        .collect()
+    work::KINDS.iter().map(|kind| line(kind.name, kind.about)).collect()
 }
 
 fn metrics() -> Vec<Line> {
@@ -95,28 +76,15 @@ fn metrics() -> Vec<Line> {
         metric::Better::Neither => "",
     };
     let about = |row: &metric::Metric| format!("{} [{}{}]", row.about, row.unit, better(row));
-    metric::METRICS
-        .iter()
-        .map(|row| line(row.key, about(row)))
-        .collect()
+    metric::METRICS.iter().map(|row| line(row.key, about(row))).collect()
 }
 
 fn formats() -> Vec<Line> {
-    output::FORMATS
-        .iter()
-        .map(|format| line(format.name, format.about))
-        .collect()
+    output::FORMATS.iter().map(|format| line(format.name, format.about)).collect()
 }
 
 /// Names to the left, what they are beside them.
 fn columns(lines: &[Line]) -> String {
-    let width = lines
-        .iter()
-        .map(|line| line.name.chars().count())
-        .max()
-        .unwrap_or_default();
-    lines
-        .iter()
-        .map(|line| format!("{:width$}  {}\n", line.name, line.about))
-        .collect()
+    let width = lines.iter().map(|line| line.name.chars().count()).max().unwrap_or_default();
+    lines.iter().map(|line| format!("{:width$}  {}\n", line.name, line.about)).collect()
 }

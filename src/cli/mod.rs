@@ -110,9 +110,7 @@ fn say(error: &Error) {
             complain(&faults.to_string());
         }
         Error::Plan(PlanError::Host(refusals)) => {
-            refusals
-                .iter()
-                .for_each(|refusal| complain(&format!("error: {refusal}")));
+            refusals.iter().for_each(|refusal| complain(&format!("error: {refusal}")));
         }
         Error::Write(WriteError::Closed) => {}
         error => complain(&format!("error: {error}")),

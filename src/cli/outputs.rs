@@ -88,9 +88,9 @@ impl Outputs {
             None => Ok(()),
         };
         let report = match &mut self.report {
-            Some(sink) => document
-                .render(self.format, &self.options)
-                .and_then(|text| Ok(sink.finish(&text)?)),
+            Some(sink) => {
+                document.render(self.format, &self.options).and_then(|text| Ok(sink.finish(&text)?))
+            }
             None => Ok(()),
         };
         json.and(report)
@@ -109,9 +109,7 @@ impl Saves {
 
 /// The row that `--format` names.
 pub fn format(matches: &ArgMatches) -> Result<&'static Format, Error> {
-    let name = matches
-        .get_one::<String>("format")
-        .map_or("text", String::as_str);
+    let name = matches.get_one::<String>("format").map_or("text", String::as_str);
     named(name)
 }
 
@@ -127,9 +125,7 @@ pub fn text(document: &Document) -> Result<String, Error> {
 /// How the text is drawn.
 pub fn options(matches: &ArgMatches) -> Options {
     match matches.get_one::<u16>("width") {
-        Some(&width) => Options {
-            width: usize::from(width),
-        },
+        Some(&width) => Options { width: usize::from(width) },
         None => Options::default(),
     }
 }

@@ -50,9 +50,9 @@ fn flag(param: &Param, short: Option<char>, profile: &str) -> Arg {
         arg = arg.short(short);
     }
     match &param.value {
-        ParamValue::Word { choices, .. } if !choices.is_empty() => arg
-            .value_parser(PossibleValuesParser::new(choices.clone()))
-            .hide_possible_values(true),
+        ParamValue::Word { choices, .. } if !choices.is_empty() => {
+            arg.value_parser(PossibleValuesParser::new(choices.clone())).hide_possible_values(true)
+        }
         _ => arg,
     }
 }
@@ -72,12 +72,7 @@ fn value_name(param: &Param) -> &'static str {
 /// Default and what else is allowed: `10; 1 to 100000`, `pipe; or socketpair, tcp`.
 pub fn range(param: &Param) -> String {
     match &param.value {
-        ParamValue::Number {
-            default,
-            unit,
-            min,
-            max,
-        } => {
+        ParamValue::Number { default, unit, min, max } => {
             let exact = |value| unit::exact(value, *unit);
             match (min.is_finite(), max.is_finite()) {
                 (true, true) => format!("{}; {} to {}", default.text, exact(*min), exact(*max)),
@@ -87,11 +82,8 @@ pub fn range(param: &Param) -> String {
             }
         }
         ParamValue::Word { default, choices } => {
-            let others: Vec<&str> = choices
-                .iter()
-                .map(String::as_str)
-                .filter(|word| *word != default.text)
-                .collect();
+            let others: Vec<&str> =
+                choices.iter().map(String::as_str).filter(|word| *word != default.text).collect();
             match others.is_empty() {
                 true => default.text.clone(),
                 false => format!("{}; or {}", default.text, others.join(", ")),

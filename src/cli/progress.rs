@@ -68,17 +68,11 @@ fn describe(progress: Progress) -> (String, f64) {
             let text = format!("warm-up, {} of {}", time(passed_ns), time(of_ns));
             (text, part(passed_ns, of_ns))
         }
-        Progress::Window {
-            passed_ns,
-            of_ns: Some(of_ns),
-        } => {
+        Progress::Window { passed_ns, of_ns: Some(of_ns) } => {
             let text = format!("{} of {}", time(passed_ns), time(of_ns));
             (text, part(passed_ns, of_ns))
         }
-        Progress::Window {
-            passed_ns,
-            of_ns: None,
-        } => (time(passed_ns), 0.0),
+        Progress::Window { passed_ns, of_ns: None } => (time(passed_ns), 0.0),
         Progress::Stopping => ("stopping".to_string(), 1.0),
     }
 }
@@ -95,20 +89,11 @@ mod tests {
         check(Progress::Starting { ready: 1, of: 4 }, "1 of 4 ready", 0.25);
         check(Progress::Starting { ready: 0, of: 0 }, "0 of 0 ready", 0.0);
         let of_ns = Some(2_000_000_000);
-        let window = Progress::Window {
-            passed_ns: 1_000_000_000,
-            of_ns,
-        };
+        let window = Progress::Window { passed_ns: 1_000_000_000, of_ns };
         check(window, "1.00 s of 2.00 s", 0.5);
-        let late = Progress::Window {
-            passed_ns: 3_000_000_000,
-            of_ns,
-        };
+        let late = Progress::Window { passed_ns: 3_000_000_000, of_ns };
         check(late, "3.00 s of 2.00 s", 1.0);
-        let open = Progress::Window {
-            passed_ns: 1_000_000_000,
-            of_ns: None,
-        };
+        let open = Progress::Window { passed_ns: 1_000_000_000, of_ns: None };
         check(open, "1.00 s", 0.0);
     }
 }

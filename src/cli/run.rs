@@ -79,47 +79,32 @@ pub fn measure_with(
         true => Some(&draw),
         false => None,
     };
-    let control = Control {
-        progress,
-        ..control
-    };
+    let control = Control { progress, ..control };
     Ok(crate::run::run(plan, host, &control)?)
 }
 
 impl Order {
     fn read(matches: &ArgMatches, profile: &Profile) -> Result<Order, Error> {
         let overrides = overrides(matches, profile);
-        let sweep = matches
-            .get_one::<String>("sweep")
-            .map(|text| Sweep::parse(text))
-            .transpose()?;
+        let sweep =
+            matches.get_one::<String>("sweep").map(|text| Sweep::parse(text)).transpose()?;
         if let Some(sweep) = &sweep {
             sweep.check(profile, &overrides.params)?;
         }
-        Ok(Order {
-            overrides,
-            repeat: matches.get_one("repeat").copied().unwrap_or(1),
-            sweep,
-        })
+        Ok(Order { overrides, repeat: matches.get_one("repeat").copied().unwrap_or(1), sweep })
     }
 
     /// All plans, so that a fault of the last point is found before the first one runs.
     fn points(&self, profile: &Profile, host: &Host) -> Result<Vec<Point>, Error> {
         let Some(sweep) = &self.sweep else {
             let plan = Plan::new(profile, host, &self.overrides)?;
-            return Ok(vec![Point {
-                title: plan.profile.clone(),
-                plan,
-            }]);
+            return Ok(vec![Point { title: plan.profile.clone(), plan }]);
         };
         let point = |value: &String| {
             let mut overrides = self.overrides.clone();
             overrides.params.push((sweep.name.clone(), value.clone()));
             let title = format!("{} {}={value}", profile.name, sweep.name);
-            Ok(Point {
-                title,
-                plan: Plan::new(profile, host, &overrides)?,
-            })
+            Ok(Point { title, plan: Plan::new(profile, host, &overrides)? })
         };
         sweep.values.iter().map(point).collect()
     }
@@ -171,9 +156,7 @@ impl Session<'_> {
             let end = ended(&recording.end);
             match self.reports.last_mut() {
                 Some(report) if repeat > 0 => report.add(&point.plan, self.host, &recording),
-                _ => self
-                    .reports
-                    .push(Report::judge(&point.plan, self.host, &[recording])),
+                _ => self.reports.push(Report::judge(&point.plan, self.host, &[recording])),
             }
             outputs.save(&|| self.document())?;
             if stops(end) {
@@ -195,10 +178,7 @@ impl Session<'_> {
                 Some(Document::Sweep(sweep::Document::new(name, reports)))
             }
             Some(_) => None,
-            None => reports
-                .into_iter()
-                .next_back()
-                .map(|report| Document::One(Box::new(report))),
+            None => reports.into_iter().next_back().map(|report| Document::One(Box::new(report))),
         }
     }
 }

@@ -42,10 +42,7 @@ impl Sink {
         }
         // Through a symlink, so that the link stays and its target is replaced.
         let path = fs::canonicalize(target).unwrap_or_else(|_| PathBuf::from(target));
-        let failed = |error| WriteError::File {
-            path: PathBuf::from(target),
-            error,
-        };
+        let failed = |error| WriteError::File { path: PathBuf::from(target), error };
         match fs::metadata(&path) {
             Ok(meta) if meta.is_dir() => Err(WriteError::Directory { path }),
             Ok(meta) if meta.is_file() => {
@@ -90,10 +87,7 @@ impl Sink {
             Sink::Stream { path, file } => file
                 .write_all(text.as_bytes())
                 .and_then(|()| file.flush())
-                .map_err(|error| WriteError::File {
-                    path: path.clone(),
-                    error,
-                }),
+                .map_err(|error| WriteError::File { path: path.clone(), error }),
         }
     }
 }
@@ -117,10 +111,7 @@ fn beside(path: &Path) -> PathBuf {
 /// Whether a file can be made where `path` is to be; leaves nothing behind.
 fn try_beside(path: &Path) -> io::Result<()> {
     if path.file_name().is_none() {
-        return Err(io::Error::new(
-            ErrorKind::InvalidInput,
-            "not the name of a file",
-        ));
+        return Err(io::Error::new(ErrorKind::InvalidInput, "not the name of a file"));
     }
     let draft = beside(path);
     File::create(&draft)?;
@@ -133,16 +124,11 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
         file.write_all(bytes)?;
         file.sync_all()
     });
-    written
-        .and_then(|()| fs::rename(&draft, path))
-        .map_err(|error| {
-            // The error is what matters; a draft that cannot be removed either is no second one.
-            let _ = fs::remove_file(&draft);
-            WriteError::File {
-                path: path.to_path_buf(),
-                error,
-            }
-        })
+    written.and_then(|()| fs::rename(&draft, path)).map_err(|error| {
+        // The error is what matters; a draft that cannot be removed either is no second one.
+        let _ = fs::remove_file(&draft);
+        WriteError::File { path: path.to_path_buf(), error }
+    })
 }
 
 #[cfg(test)]

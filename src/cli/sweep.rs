@@ -34,10 +34,7 @@ pub struct Points {
 impl Document {
     pub fn new(name: &str, points: Vec<Report>) -> Document {
         let name = name.to_string();
-        Document {
-            schema: SCHEMA,
-            sweep: Points { name, points },
-        }
+        Document { schema: SCHEMA, sweep: Points { name, points } }
     }
 }
 
@@ -55,19 +52,14 @@ impl Sweep {
         if values.iter().any(String::is_empty) {
             return refuse("has an empty value");
         }
-        Ok(Sweep {
-            name: name.trim().to_string(),
-            values,
-        })
+        Ok(Sweep { name: name.trim().to_string(), values })
     }
 
     /// Whether the profile has that parameter, and nothing else sets it.
     pub fn check(&self, profile: &Profile, set: &[(String, String)]) -> Result<(), Error> {
         let name = &self.name;
         if set.iter().any(|(set, _)| set == name) {
-            return Err(Error::Usage(format!(
-                "--sweep and --{name} both set `{name}`"
-            )));
+            return Err(Error::Usage(format!("--sweep and --{name} both set `{name}`")));
         }
         let names = || profile.params.iter().map(|param| param.name.as_str());
         if names().any(|known| known == name) {
@@ -94,16 +86,12 @@ fn values(list: &str) -> Vec<String> {
         }
         c == ',' && depth == 0
     };
-    list.split(outside)
-        .map(|value| value.trim().to_string())
-        .collect()
+    list.split(outside).map(|value| value.trim().to_string()).collect()
 }
 
 /// One line for each point: the profile's result, and how long its wakeups took.
 pub fn table(name: &str, points: &[Report]) -> String {
-    let primary = points
-        .iter()
-        .find_map(|point| point.profile.primary.clone());
+    let primary = points.iter().find_map(|point| point.profile.primary.clone());
     let result = primary.unwrap_or_else(|| "messages_per_s".to_string());
     let mut rows = vec![[
         name.to_string(),
@@ -122,11 +110,7 @@ fn head(name: &str, points: &[Report]) -> String {
     let Some(point) = points.first() else {
         return String::new();
     };
-    let n_runs = points
-        .iter()
-        .map(|point| point.runs.len())
-        .max()
-        .unwrap_or_default();
+    let n_runs = points.iter().map(|point| point.runs.len()).max().unwrap_or_default();
     let runs = match n_runs {
         1 => "one run a point".to_string(),
         n => format!("{n} runs a point: mean of the result, wakeups of the median run"),
@@ -147,15 +131,8 @@ fn row(name: &str, result: &str, point: &Report) -> [String; 6] {
     };
     let unit = run.and_then(|run| Some(run.metrics.get(result)?.unit.as_str()));
     [
-        point
-            .profile
-            .params
-            .get(name)
-            .cloned()
-            .unwrap_or(UNKNOWN.to_string()),
-        value.map_or(UNKNOWN.to_string(), |value| {
-            shown(value, unit.unwrap_or_default())
-        }),
+        point.profile.params.get(name).cloned().unwrap_or(UNKNOWN.to_string()),
+        value.map_or(UNKNOWN.to_string(), |value| shown(value, unit.unwrap_or_default())),
         cv.map_or(UNKNOWN.to_string(), |cv| format!("{:.1}%", cv * 100.0)),
         latency.map_or(UNKNOWN.to_string(), |row| unit::count(row.count as f64)),
         time(latency.and_then(|row| row.p50)),
@@ -189,10 +166,7 @@ fn aligned(rows: &[[String; 6]]) -> String {
     };
     let widths: [usize; 6] = std::array::from_fn(width);
     let line = |row: &[String; 6]| {
-        let cells = row
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:>width$}"));
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}"));
         cells.collect::<Vec<_>>().join("  ") + "\n"
     };
     rows.iter().map(line).collect()
@@ -206,18 +180,11 @@ mod tests {
     fn points_are_separated_by_commas_outside_brackets() {
         let check = |text: &str, name: &str, values: &[&str]| {
             let sweep = Sweep::parse(text).unwrap();
-            assert_eq!(
-                (sweep.name.as_str(), sweep.values.as_slice()),
-                (name, &owned(values)[..])
-            );
+            assert_eq!((sweep.name.as_str(), sweep.values.as_slice()), (name, &owned(values)[..]));
         };
         check("groups=1", "groups", &["1"]);
         check("groups=1, 2,cpus", "groups", &["1", "2", "cpus"]);
-        check(
-            "n=min(1,cpus),max(1,(2))",
-            "n",
-            &["min(1,cpus)", "max(1,(2))"],
-        );
+        check("n=min(1,cpus),max(1,(2))", "n", &["min(1,cpus)", "max(1,(2))"]);
         check("kind=pipe,tcp", "kind", &["pipe", "tcp"]);
     }
 
@@ -240,9 +207,6 @@ mod tests {
     fn columns_are_aligned() {
         let row = |a: &str, b: &str| [a, b, "-", "-", "-", "-"].map(str::to_string);
         let text = aligned(&[row("groups", "x"), row("1", "1.00 k")]);
-        assert_eq!(
-            text,
-            "groups       x  -  -  -  -\n     1  1.00 k  -  -  -  -\n"
-        );
+        assert_eq!(text, "groups       x  -  -  -  -\n     1  1.00 k  -  -  -  -\n");
     }
 }

@@ -13,10 +13,7 @@ pub fn profile(command: &Command, args: &[OsString]) -> Option<String> {
     if !["run", "plan"].contains(&subcommand) {
         return None;
     }
-    let flags: Vec<&Arg> = command
-        .find_subcommand(subcommand)?
-        .get_arguments()
-        .collect();
+    let flags: Vec<&Arg> = command.find_subcommand(subcommand)?.get_arguments().collect();
     while let Some(arg) = args.next() {
         let text = arg.to_str()?;
         if text == "--" {
@@ -59,10 +56,7 @@ mod tests {
             assert_eq!(wanted.as_deref(), expected, "for {line}");
         };
         check("schedload run hackbench", Some("hackbench"));
-        check(
-            "schedload run --duration 10s hackbench -g 3",
-            Some("hackbench"),
-        );
+        check("schedload run --duration 10s hackbench -g 3", Some("hackbench"));
         check("schedload run --duration=10s -q ./a.toml", Some("./a.toml"));
         check("schedload plan --topology pu:2 pingpong", Some("pingpong"));
         check("schedload plan --json -- pingpong", Some("pingpong"));

@@ -44,10 +44,7 @@ pub struct Given<M: 'static> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GetoptError {
     #[error("unknown option `{option}`{}", suggestion(.near))]
-    Unknown {
-        option: String,
-        near: Option<String>,
-    },
+    Unknown { option: String, near: Option<String> },
     #[error("option `{option}` could be {}; write it out", .meant.join(" or "))]
     Ambiguous { option: String, meant: Vec<String> },
     #[error("option `{option}` needs a value")]
@@ -75,10 +72,7 @@ impl<M> Given<M> {
         let digits = value.bytes().all(|byte| byte.is_ascii_digit());
         match value.parse() {
             Ok(number) if digits && (1..=MOST).contains(&number) => Ok(number),
-            _ => Err(GetoptError::Number {
-                option: self.option.clone(),
-                value: value.to_string(),
-            }),
+            _ => Err(GetoptError::Number { option: self.option.clone(), value: value.to_string() }),
         }
     }
 }
@@ -183,9 +177,7 @@ impl<M> Options<M> {
 
 impl GetoptError {
     fn operand(operand: &str) -> GetoptError {
-        GetoptError::Operand {
-            operand: operand.to_string(),
-        }
+        GetoptError::Operand { operand: operand.to_string() }
     }
 }
 

@@ -78,13 +78,7 @@ const fn number(
     meaning: Meaning,
     about: &'static str,
 ) -> Row<Meaning> {
-    Row {
-        long,
-        short: Some(short),
-        value: Value::Needed,
-        meaning,
-        about,
-    }
+    Row { long, short: Some(short), value: Value::Needed, meaning, about }
 }
 
 const fn switch(
@@ -93,79 +87,29 @@ const fn switch(
     meaning: Meaning,
     about: &'static str,
 ) -> Row<Meaning> {
-    Row {
-        long,
-        short: Some(short),
-        value: Value::None,
-        meaning,
-        about,
-    }
+    Row { long, short: Some(short), value: Value::None, meaning, about }
 }
 
 const fn added(long: &'static str, value: Value, about: &'static str) -> Row<Meaning> {
-    Row {
-        long,
-        short: None,
-        value,
-        meaning: Meaning::Added,
-        about,
-    }
+    Row { long, short: None, value, meaning: Meaning::Added, about }
 }
 
 const OPTIONS: getopt::Options<Meaning> = getopt::Options {
     original: &[
-        number(
-            "fds",
-            'f',
-            Meaning::Fds,
-            "senders, and receivers, in a group [20]",
-        ),
-        switch(
-            "fifo",
-            'F',
-            Meaning::Fifo,
-            "make the starting task SCHED_FIFO once all exist",
-        ),
+        number("fds", 'f', Meaning::Fds, "senders, and receivers, in a group [20]"),
+        switch("fifo", 'F', Meaning::Fifo, "make the starting task SCHED_FIFO once all exist"),
         number("groups", 'g', Meaning::Groups, "independent groups [10]"),
         switch("help", 'h', Meaning::Help, "print this"),
-        switch(
-            "inet",
-            'i',
-            Meaning::Inet,
-            "loopback TCP instead of socket pairs",
-        ),
-        number(
-            "loops",
-            'l',
-            Meaning::Loops,
-            "messages from a sender to each receiver [100]",
-        ),
+        switch("inet", 'i', Meaning::Inet, "loopback TCP instead of socket pairs"),
+        number("loops", 'l', Meaning::Loops, "messages from a sender to each receiver [100]"),
         switch("pipe", 'p', Meaning::Pipe, "pipes instead of socket pairs"),
         number("datasize", 's', Meaning::Bytes, "bytes in a message [100]"),
-        switch(
-            "threads",
-            'T',
-            Meaning::Threads,
-            "workers are threads of one process",
-        ),
-        switch(
-            "processes",
-            'P',
-            Meaning::Processes,
-            "workers are processes (the default)",
-        ),
+        switch("threads", 'T', Meaning::Threads, "workers are threads of one process"),
+        switch("processes", 'P', Meaning::Processes, "workers are processes (the default)"),
     ],
     added: &[
-        added(
-            "report",
-            Value::None,
-            "print schedload's report after the lines",
-        ),
-        added(
-            "json",
-            Value::Needed,
-            "write the report as JSON to this file, or -",
-        ),
+        added("report", Value::None, "print schedload's report after the lines"),
+        added("json", Value::Needed, "write the report as JSON to this file, or -"),
         added("duration", Value::Needed, "end after this time, as in 10s"),
         added("warmup", Value::Needed, "start measuring after this time"),
         added("seed", Value::Needed, "seed of all that is random"),
@@ -222,9 +166,7 @@ impl Options {
     /// The value of an option that schedload adds; `Some(None)` for one that was given without any.
     pub fn added(&self, name: &str) -> Option<Option<&str>> {
         let mut given = self.added.iter().rev();
-        given
-            .find(|(long, _)| *long == name)
-            .map(|(_, value)| value.as_deref())
+        given.find(|(long, _)| *long == name).map(|(_, value)| value.as_deref())
     }
 
     /// The parameters of the `hackbench` profile that do the same.
@@ -313,21 +255,14 @@ mod tests {
         let check = |line: &str, expected: Options| assert_eq!(options(line), expected, "{line}");
         check("", default());
         check("--", default());
-        let ten = Options {
-            groups: 3,
-            ..default()
-        };
+        let ten = Options { groups: 3, ..default() };
         check("-g 3", ten.clone());
         check("-g3", ten.clone());
         check("--groups 3", ten.clone());
         check("--groups=3", ten.clone());
         check("--gr=3", ten);
         let (form, transport) = (Form::Threads, Transport::Pipe);
-        let threads = Options {
-            form,
-            transport,
-            ..default()
-        };
+        let threads = Options { form, transport, ..default() };
         check("-T -p", threads.clone());
         check("-pT", threads.clone());
         check("-P --pipe --threads", threads.clone());
@@ -336,30 +271,11 @@ mod tests {
         check("-T --process", default());
         check("-T --processes", default());
         let transport = Transport::Tcp;
-        check(
-            "-i",
-            Options {
-                transport,
-                ..default()
-            },
-        );
+        check("-i", Options { transport, ..default() });
         let fifo = Fifo::Coordinator;
         check("-F", Options { fifo, ..default() });
-        check(
-            "--datasize 9000000 -f 1",
-            Options {
-                bytes: 9_000_000,
-                fds: 1,
-                ..default()
-            },
-        );
-        check(
-            "-g 1 -g 2",
-            Options {
-                groups: 2,
-                ..default()
-            },
-        );
+        check("--datasize 9000000 -f 1", Options { bytes: 9_000_000, fds: 1, ..default() });
+        check("-g 1 -g 2", Options { groups: 2, ..default() });
     }
 
     #[test]
@@ -373,10 +289,7 @@ mod tests {
         check("--loops=0", &format!("`0` of option `--loops` {number}"));
         check("-s -5", &format!("`-5` of option `-s` {number}"));
         check("-s +5", &format!("`+5` of option `-s` {number}"));
-        check(
-            "-f 1000000000001",
-            &format!("`1000000000001` of option `-f` {number}"),
-        );
+        check("-f 1000000000001", &format!("`1000000000001` of option `-f` {number}"));
         check(
             "-f 99999999999999999999",
             &format!("`99999999999999999999` of option `-f` {number}"),
@@ -384,29 +297,14 @@ mod tests {
         check("--fds=", &format!("`` of option `--fds` {number}"));
         check("-g", "option `-g` needs a value");
         check("--groups", "option `--groups` needs a value");
-        check(
-            "--pipe=1",
-            "option `--pipe` takes no value, but was given `1`",
-        );
-        check(
-            "-p -i",
-            "options --pipe and --inet exclude each other; leave one out",
-        );
-        check(
-            "--f 3",
-            "option `--f` could be --fds or --fifo; write it out",
-        );
+        check("--pipe=1", "option `--pipe` takes no value, but was given `1`");
+        check("-p -i", "options --pipe and --inet exclude each other; leave one out");
+        check("--f 3", "option `--f` could be --fds or --fifo; write it out");
         check("--rep", "unknown option `--rep`; see --help");
-        check(
-            "--gruops 3",
-            "unknown option `--gruops`; did you mean `--groups`?",
-        );
+        check("--gruops 3", "unknown option `--gruops`; did you mean `--groups`?");
         check("-x", "unknown option `-x`; see --help");
         let operand = "everything is set by options; see --help";
-        check(
-            "50 process 1000",
-            &format!("unexpected operand `50`: {operand}"),
-        );
+        check("50 process 1000", &format!("unexpected operand `50`: {operand}"));
         check("-g 1 - ", &format!("unexpected operand `-`: {operand}"));
         check("-- -g", &format!("unexpected operand `-g`: {operand}"));
     }

@@ -45,10 +45,8 @@ impl Cgroups {
 
     fn parse(cgroup: &str, mountinfo: &str) -> Cgroups {
         let mounts: Vec<Mount> = mountinfo.lines().filter_map(Mount::parse).collect();
-        let mut hierarchies: Vec<Hierarchy> = cgroup
-            .lines()
-            .filter_map(|line| hierarchy(line, &mounts))
-            .collect();
+        let mut hierarchies: Vec<Hierarchy> =
+            cgroup.lines().filter_map(|line| hierarchy(line, &mounts)).collect();
         hierarchies.sort_by_key(|it| it.version == Version::V2);
         Cgroups { hierarchies }
     }
@@ -98,20 +96,13 @@ impl<'a> Mount<'a> {
         let options = right.nth(1).unwrap_or("").split(',').collect();
         let mut left = left.split(' ').skip(3);
         let (root, point) = (unescaped(left.next()?), unescaped(left.next()?));
-        Some(Mount {
-            version,
-            root,
-            point,
-            options,
-        })
+        Some(Mount { version, root, point, options })
     }
 
     /// Whether it is a mount of the hierarchy with these controllers.
     fn shows(&self, version: Version, controllers: &[String]) -> bool {
         self.version == version
-            && controllers
-                .iter()
-                .all(|name| self.options.contains(&name.as_str()))
+            && controllers.iter().all(|name| self.options.contains(&name.as_str()))
     }
 }
 
@@ -119,32 +110,18 @@ impl<'a> Mount<'a> {
 fn hierarchy(line: &str, mounts: &[Mount]) -> Option<Hierarchy> {
     let mut parts = line.splitn(3, ':');
     let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
-    let controllers: Vec<String> = controllers
-        .split(',')
-        .filter(|it| !it.is_empty())
-        .map(str::to_owned)
-        .collect();
-    let version = if controllers.is_empty() {
-        Version::V2
-    } else {
-        Version::V1
-    };
+    let controllers: Vec<String> =
+        controllers.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    let version = if controllers.is_empty() { Version::V2 } else { Version::V1 };
     let path = path.strip_suffix(" (deleted)").unwrap_or(path);
-    let shown = mounts
-        .iter()
-        .filter(|mount| mount.shows(version, &controllers));
+    let shown = mounts.iter().filter(|mount| mount.shows(version, &controllers));
     // Where one hierarchy is mounted more than once, the mount that shows most of our ancestors.
     let best = shown.min_by_key(|mount| {
         let inside = below(path, &mount.root).is_some();
         (!inside, mount.root.len())
     })?;
     let directories = directories(&best.point, below(path, &best.root).unwrap_or(""));
-    Some(Hierarchy {
-        version,
-        controllers,
-        path: path.to_owned(),
-        directories,
-    })
+    Some(Hierarchy { version, controllers, path: path.to_owned(), directories })
 }
 
 /// `path` relative to `root`; `None` where it is not below it, or outside of the cgroup namespace,
@@ -209,12 +186,7 @@ mod tests {
         check("0::/a/b (deleted)", V2, "pids", &own);
         check("0::/", V2, "pids", &["/sys/fs/cgroup"]);
         check("0::/../../other", V2, "pids", &["/sys/fs/cgroup"]);
-        check(
-            "0::/with:colon",
-            V2,
-            "pids",
-            &["/sys/fs/cgroup/with:colon", "/sys/fs/cgroup"],
-        );
+        check("0::/with:colon", V2, "pids", &["/sys/fs/cgroup/with:colon", "/sys/fs/cgroup"]);
         check("0::/a", "", "pids", &[]);
         check("nonsense\n0::/a", "more nonsense - cgroup2", "pids", &[]);
 
@@ -223,45 +195,22 @@ mod tests {
         check(OF_HYBRID, HYBRID, "memory", &memory);
         let cpu = ["/sys/fs/cgroup/cpu,cpuacct/c", "/sys/fs/cgroup/cpu,cpuacct"];
         check(OF_HYBRID, HYBRID, "cpu", &cpu);
-        check(
-            OF_HYBRID,
-            HYBRID,
-            "pids",
-            &["/sys/fs/cgroup/unified/u", "/sys/fs/cgroup/unified"],
-        );
+        check(OF_HYBRID, HYBRID, "pids", &["/sys/fs/cgroup/unified/u", "/sys/fs/cgroup/unified"]);
     }
 
     #[test]
     fn mounts_that_show_a_part() {
         let check = |mounts: &str, expected: &[&str]| {
             let cgroups = Cgroups::parse("0::/docker/abc/x", mounts);
-            assert_eq!(
-                cgroups.of("pids").unwrap().directories,
-                expected,
-                "in {mounts:?}"
-            );
+            assert_eq!(cgroups.of("pids").unwrap().directories, expected, "in {mounts:?}");
         };
-        check(
-            "30 23 0:26 /docker/abc /cg ro - cgroup2 cgroup2 rw",
-            &["/cg/x", "/cg"],
-        );
-        check(
-            "30 23 0:26 /docker/ab /cg ro - cgroup2 cgroup2 rw",
-            &["/cg"],
-        );
+        check("30 23 0:26 /docker/abc /cg ro - cgroup2 cgroup2 rw", &["/cg/x", "/cg"]);
+        check("30 23 0:26 /docker/ab /cg ro - cgroup2 cgroup2 rw", &["/cg"]);
         check(
             "30 23 0:26 /docker/abc /one ro - cgroup2 x rw\n31 23 0:26 / /two ro - cgroup2 x rw",
-            &[
-                "/two/docker/abc/x",
-                "/two/docker/abc",
-                "/two/docker",
-                "/two",
-            ],
+            &["/two/docker/abc/x", "/two/docker/abc", "/two/docker", "/two"],
         );
-        check(
-            r"30 23 0:26 /docker/abc/x /my\040c\134g\04 ro - cgroup2 x rw",
-            &[r"/my c\g\04"],
-        );
+        check(r"30 23 0:26 /docker/abc/x /my\040c\134g\04 ro - cgroup2 x rw", &[r"/my c\g\04"]);
     }
 
     #[test]

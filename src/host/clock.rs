@@ -55,13 +55,7 @@ mod tests {
         check("x86_64", "tsc-early", State::Disabled, early);
         let unknown = "no counter is known that user space can read on riscv64";
         check("riscv64", "riscv_clocksource", State::NotSupported, unknown);
-        let missing = trusted(
-            "x86_64",
-            &Reading::absent(State::Absent, "there is no sysfs"),
-        );
-        assert_eq!(
-            (missing.state(), missing.reason()),
-            (State::Absent, "there is no sysfs")
-        );
+        let missing = trusted("x86_64", &Reading::absent(State::Absent, "there is no sysfs"));
+        assert_eq!((missing.state(), missing.reason()), (State::Absent, "there is no sysfs"));
     }
 }

@@ -23,15 +23,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub const NAMES: [&'static str; 7] = [
-        "cpus",
-        "cores",
-        "llcs",
-        "nodes",
-        "cpus_per_node",
-        "cpus_per_llc",
-        "smt",
-    ];
+    pub const NAMES: [&'static str; 7] =
+        ["cpus", "cores", "llcs", "nodes", "cpus_per_node", "cpus_per_llc", "smt"];
 
     /// The number with this name, as expressions of profiles want it.
     pub fn get(&self, name: &str) -> Option<f64> {
@@ -51,24 +44,12 @@ impl Facts {
 
 impl Topology {
     pub fn facts(&self, allowed: &CpuList) -> Facts {
-        let cpus: Vec<_> = self
-            .cpus
-            .iter()
-            .filter(|cpu| allowed.contains(cpu.id))
-            .collect();
+        let cpus: Vec<_> = self.cpus.iter().filter(|cpu| allowed.contains(cpu.id)).collect();
         let (cores, smt) = groups(cpus.iter().map(|cpu| cpu.place.core));
         let (llcs, cpus_per_llc) = groups(cpus.iter().map(|cpu| cpu.place.llc));
         let (nodes, cpus_per_node) = groups(cpus.iter().map(|cpu| cpu.place.node));
         let cpus = cpus.len() as u32;
-        Facts {
-            cpus,
-            cores,
-            llcs,
-            nodes,
-            cpus_per_node,
-            cpus_per_llc,
-            smt,
-        }
+        Facts { cpus, cores, llcs, nodes, cpus_per_node, cpus_per_llc, smt }
     }
 }
 
@@ -78,10 +59,7 @@ fn groups<T: Eq + Hash>(keys: impl Iterator<Item = T>) -> (u32, u32) {
     for key in keys {
         *sizes.entry(key).or_insert(0) += 1;
     }
-    (
-        sizes.len() as u32,
-        sizes.values().copied().max().unwrap_or(0),
-    )
+    (sizes.len() as u32, sizes.values().copied().max().unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -94,29 +72,13 @@ mod tests {
             let topology = Topology::from_synthetic(machine).unwrap();
             let facts = topology.facts(&allowed.parse().unwrap());
             let got = Facts::NAMES.map(|name| facts.get(name).unwrap());
-            assert_eq!(
-                got,
-                expected.map(f64::from),
-                "of {allowed:?} in {machine:?}"
-            );
+            assert_eq!(got, expected.map(f64::from), "of {allowed:?} in {machine:?}");
         };
         check("pack:1 l3:1 core:4 pu:2", "0-7", [8, 4, 1, 1, 8, 8, 2]);
         check("pack:1 l3:1 core:4 pu:2", "0,2,4", [3, 3, 1, 1, 3, 3, 1]);
-        check(
-            "pack:2 [numa] l3:2 core:4 pu:2",
-            "0-31",
-            [32, 16, 4, 2, 16, 8, 2],
-        );
-        check(
-            "pack:2 [numa] l3:2 core:4 pu:2",
-            "6-17,99",
-            [12, 6, 3, 2, 10, 8, 2],
-        );
-        check(
-            "pack:2 [numa] l3:2 core:4 pu:4",
-            "60-63",
-            [4, 1, 1, 1, 4, 4, 4],
-        );
+        check("pack:2 [numa] l3:2 core:4 pu:2", "0-31", [32, 16, 4, 2, 16, 8, 2]);
+        check("pack:2 [numa] l3:2 core:4 pu:2", "6-17,99", [12, 6, 3, 2, 10, 8, 2]);
+        check("pack:2 [numa] l3:2 core:4 pu:4", "60-63", [4, 1, 1, 1, 4, 4, 4]);
         check("pack:1 l3:1 core:4 pu:2", "", [0, 0, 0, 0, 0, 0, 0]);
     }
 

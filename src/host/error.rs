@@ -23,11 +23,7 @@ pub enum HostError {
     Synthetic { text: String, part: String },
 
     #[error("the made-up machine `{text}` has {n_cpus} CPUs; at most {most} can be told apart")]
-    TooLarge {
-        text: String,
-        n_cpus: u64,
-        most: u64,
-    },
+    TooLarge { text: String, n_cpus: u64, most: u64 },
 
     #[error(
         "{} is not a machine that hwloc can read: {reason}; `lstopo --of xml FILE` writes one",

@@ -43,9 +43,7 @@ pub(super) fn read(root: &Root, cgroups: &Reading<Cgroups>) -> Vec<Fact> {
 /// The facts of a machine that is not there.
 pub(super) fn made_up(machine: &str) -> Vec<Fact> {
     let absent = || Reading::absent(State::Absent, format!("{machine} is a made-up machine"));
-    ROWS.iter()
-        .map(|row| row.plain(row.from[0], absent()))
-        .collect()
+    ROWS.iter().map(|row| row.plain(row.from[0], absent())).collect()
 }
 
 impl Row {
@@ -74,9 +72,7 @@ impl Row {
             }
             readings.push((path, reading));
         }
-        let forbidden = readings
-            .iter()
-            .position(|(_, it)| it.state() != State::Absent);
+        let forbidden = readings.iter().position(|(_, it)| it.state() != State::Absent);
         let (path, reading) = readings.swap_remove(forbidden.unwrap_or(0));
         self.fact(path, reading)
     }
@@ -109,13 +105,7 @@ const fn row(
     missing: &'static str,
     about: &'static str,
 ) -> Row {
-    Row {
-        key,
-        from,
-        how,
-        missing,
-        about,
-    }
+    Row { key, from, how, missing, about }
 }
 
 use How::{Chosen, EachCpu, OfCgroups, Own, Text};
@@ -266,11 +256,7 @@ mod tests {
         assert_eq!(keys.len(), ROWS.len(), "a key comes twice");
         for row in ROWS {
             assert!(!row.from.is_empty() && !row.about.is_empty(), "{}", row.key);
-            assert!(
-                row.key.bytes().all(|b| b == b'_' || b.is_ascii_lowercase()),
-                "{}",
-                row.key
-            );
+            assert!(row.key.bytes().all(|b| b == b'_' || b.is_ascii_lowercase()), "{}", row.key);
         }
     }
 
@@ -282,10 +268,7 @@ mod tests {
             let dir = fake(files);
             let cgroups = Reading::absent(State::Absent, "there are none");
             let facts = read(&Root::new(dir.path()), &cgroups);
-            let fact = facts
-                .iter()
-                .find(|fact| fact.key == "migration_cost_ns")
-                .unwrap();
+            let fact = facts.iter().find(|fact| fact.key == "migration_cost_ns").unwrap();
             let got = (fact.from.as_str(), fact.value.value().map(String::as_str));
             assert_eq!(got, (from, expected));
         };
@@ -297,19 +280,9 @@ mod tests {
     #[test]
     fn absence_says_what_it_means() {
         let dir = fake(&[]);
-        let facts = read(
-            &Root::new(dir.path()),
-            &Reading::absent(State::Absent, "no /proc"),
-        );
+        let facts = read(&Root::new(dir.path()), &Reading::absent(State::Absent, "no /proc"));
         assert_eq!(facts.len(), ROWS.len());
-        let reason = |key| {
-            facts
-                .iter()
-                .find(|fact| fact.key == key)
-                .unwrap()
-                .value
-                .reason()
-        };
+        let reason = |key| facts.iter().find(|fact| fact.key == key).unwrap().value.reason();
         assert_eq!(
             reason("numa_balancing"),
             "there is no /proc/sys/kernel/numa_balancing: a kernel without CONFIG_NUMA_BALANCING"

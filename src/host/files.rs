@@ -83,10 +83,7 @@ pub(super) fn parsed<T: FromStr>(path: &str, text: &str, what: &str) -> Reading<
         Ok(value) => Reading::Value(value),
         Err(_) => {
             let shown: String = text.chars().take(40).collect();
-            Reading::absent(
-                State::NotSupported,
-                format!("{path} holds `{shown}`, not {what}"),
-            )
+            Reading::absent(State::NotSupported, format!("{path} holds `{shown}`, not {what}"))
         }
     }
 }
@@ -97,18 +94,14 @@ pub(super) fn absence<T>(path: &str, error: &io::Error) -> Reading<T> {
         ErrorKind::NotFound | ErrorKind::NotADirectory => {
             Reading::absent(State::Absent, format!("there is no {path}"))
         }
-        ErrorKind::PermissionDenied => Reading::absent(
-            State::NoPermission,
-            format!("{path} may not be read by this user"),
-        ),
+        ErrorKind::PermissionDenied => {
+            Reading::absent(State::NoPermission, format!("{path} may not be read by this user"))
+        }
         // Its files can be opened before a task ends and read after.
         _ if error.raw_os_error() == Some(libc::ESRCH) => {
             Reading::absent(State::Absent, format!("the task of {path} has ended"))
         }
-        _ => Reading::absent(
-            State::NotSupported,
-            format!("{path} could not be read: {error}"),
-        ),
+        _ => Reading::absent(State::NotSupported, format!("{path} could not be read: {error}")),
     }
 }
 
@@ -138,22 +131,12 @@ pub(super) mod tests {
 
     #[test]
     fn values_and_their_absence() {
-        let dir = fake(&[
-            ("/a/text", "one two\n"),
-            ("/a/number", "42\n"),
-            ("/a/list", "0-2,7\n"),
-        ]);
+        let dir = fake(&[("/a/text", "one two\n"), ("/a/number", "42\n"), ("/a/list", "0-2,7\n")]);
         let root = Root::new(dir.path());
         assert_eq!(root.text("/a/text"), Reading::Value("one two".to_owned()));
-        assert_eq!(
-            root.beginning("/a/text"),
-            Reading::Value("one two".to_owned())
-        );
+        assert_eq!(root.beginning("/a/text"), Reading::Value("one two".to_owned()));
         assert_eq!(root.number("/a/number"), Reading::Value(42));
-        assert_eq!(
-            root.list("/a/list"),
-            Reading::Value("0-2,7".parse().unwrap())
-        );
+        assert_eq!(root.list("/a/list"), Reading::Value("0-2,7".parse().unwrap()));
 
         let check = |state: State, reason: &str, expected: (State, &str)| {
             assert_eq!((state, reason), expected);
@@ -162,17 +145,9 @@ pub(super) mod tests {
         let expected = (State::NotSupported, "/a/text holds `one two`, not a number");
         check(reading.state(), reading.reason(), expected);
         let reading = root.list("/b/list");
-        check(
-            reading.state(),
-            reading.reason(),
-            (State::Absent, "there is no /b/list"),
-        );
+        check(reading.state(), reading.reason(), (State::Absent, "there is no /b/list"));
         let reading = root.text("/a/text/below");
-        check(
-            reading.state(),
-            reading.reason(),
-            (State::Absent, "there is no /a/text/below"),
-        );
+        check(reading.state(), reading.reason(), (State::Absent, "there is no /a/text/below"));
         assert_eq!(root.text("/a").state(), State::NotSupported);
         assert_eq!(root.names("/b").state(), State::Absent);
     }
@@ -181,40 +156,21 @@ pub(super) mod tests {
     fn errors_of_the_system() {
         let check = |errno: i32, state: State, reason: &str| {
             let reading: Reading<u64> = absence("/x", &io::Error::from_raw_os_error(errno));
-            assert_eq!(
-                (reading.state(), reading.reason()),
-                (state, reason),
-                "of {errno}"
-            );
+            assert_eq!((reading.state(), reading.reason()), (state, reason), "of {errno}");
         };
         check(libc::ENOENT, State::Absent, "there is no /x");
         check(libc::ESRCH, State::Absent, "the task of /x has ended");
-        check(
-            libc::EACCES,
-            State::NoPermission,
-            "/x may not be read by this user",
-        );
-        check(
-            libc::EPERM,
-            State::NoPermission,
-            "/x may not be read by this user",
-        );
+        check(libc::EACCES, State::NoPermission, "/x may not be read by this user");
+        check(libc::EPERM, State::NoPermission, "/x may not be read by this user");
         let unsupported = "/x could not be read: Operation not supported (os error 95)";
         check(libc::EOPNOTSUPP, State::NotSupported, unsupported);
     }
 
     #[test]
     fn names_come_in_the_order_of_their_numbers() {
-        let dir = fake(&[
-            ("/d/cpu10", ""),
-            ("/d/cpu9", ""),
-            ("/d/other", ""),
-            ("/d/cpu0", ""),
-        ]);
+        let dir = fake(&[("/d/cpu10", ""), ("/d/cpu9", ""), ("/d/other", ""), ("/d/cpu0", "")]);
         let names = Root::new(dir.path()).names("/d");
-        let expected = ["other", "cpu0", "cpu9", "cpu10"]
-            .map(str::to_owned)
-            .to_vec();
+        let expected = ["other", "cpu0", "cpu9", "cpu10"].map(str::to_owned).to_vec();
         assert_eq!(names, Reading::Value(expected));
     }
 }

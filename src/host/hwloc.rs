@@ -63,17 +63,10 @@ pub fn this_machine() -> Result<Raw, HostError> {
 pub fn synthetic(text: &str) -> Result<Raw, HostError> {
     let n_cpus = (words(text).iter()).fold(1, |n: u64, word| n.saturating_mul(arity(word)));
     if n_cpus > MOST_CPUS {
-        return Err(HostError::TooLarge {
-            text: text.to_owned(),
-            n_cpus,
-            most: MOST_CPUS,
-        });
+        return Err(HostError::TooLarge { text: text.to_owned(), n_cpus, most: MOST_CPUS });
     }
     let Some(tree) = synthetic_tree(text) else {
-        return Err(HostError::Synthetic {
-            text: text.to_owned(),
-            part: unreadable_part(text),
-        });
+        return Err(HostError::Synthetic { text: text.to_owned(), part: unreadable_part(text) });
     };
     let mut raw = flat(&tree);
     if !text.contains("memory=") {
@@ -85,10 +78,7 @@ pub fn synthetic(text: &str) -> Result<Raw, HostError> {
 }
 
 pub fn xml(path: &Path) -> Result<Raw, HostError> {
-    let failed = |reason: String| HostError::Xml {
-        path: path.to_owned(),
-        reason,
-    };
+    let failed = |reason: String| HostError::Xml { path: path.to_owned(), reason };
     // Not left to hwloc: hwlocality panics on an errno that it does not expect of a file.
     let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
     let tree = TopologyBuilder::new()
@@ -102,11 +92,7 @@ pub fn xml(path: &Path) -> Result<Raw, HostError> {
 }
 
 fn synthetic_tree(text: &str) -> Option<Tree> {
-    TopologyBuilder::new()
-        .from_synthetic(text)
-        .ok()?
-        .build()
-        .ok()
+    TopologyBuilder::new().from_synthetic(text).ok()?.build().ok()
 }
 
 /// Names the part of a synthetic description that hwloc refuses, which it does not tell: the
@@ -115,11 +101,7 @@ fn unreadable_part(text: &str) -> String {
     let words = words(text);
     let mut good = String::new();
     for (nth, word) in words.iter().enumerate() {
-        let whole = if nth + 1 == words.len() && word.starts_with("pu") {
-            ""
-        } else {
-            "pu:1"
-        };
+        let whole = if nth + 1 == words.len() && word.starts_with("pu") { "" } else { "pu:1" };
         // One of each level is enough to learn whether the word is understood.
         if synthetic_tree(&format!("{good} {word} {whole}")).is_none() {
             return format!("`{word}`");
@@ -140,9 +122,7 @@ fn words(text: &str) -> Vec<&str> {
         }
         c.is_whitespace() && depth == 0
     };
-    text.split(outside)
-        .filter(|word| !word.is_empty())
-        .collect()
+    text.split(outside).filter(|word| !word.is_empty()).collect()
 }
 
 /// How many of this level are in the one above: 2 for `core:2(...)`, 1 where no number is given.
@@ -151,10 +131,7 @@ fn arity(word: &str) -> u64 {
         return 1;
     }
     let number = word.split_once(':').map_or(word, |(_, number)| number);
-    let digits = number
-        .split(|c: char| !c.is_ascii_digit())
-        .next()
-        .unwrap_or("");
+    let digits = number.split(|c: char| !c.is_ascii_digit()).next().unwrap_or("");
     match digits.parse() {
         Ok(n) => n,
         Err(_) if digits.is_empty() => 1,
@@ -163,31 +140,15 @@ fn arity(word: &str) -> u64 {
 }
 
 fn flat(tree: &Tree) -> Raw {
-    let cpus = tree
-        .objects_with_type(ObjectType::PU)
-        .filter_map(raw_cpu)
-        .collect();
-    let nodes = tree
-        .objects_with_type(ObjectType::NUMANode)
-        .filter_map(raw_node)
-        .collect();
-    Raw {
-        cpus,
-        nodes,
-        distances: distances(tree).unwrap_or_default(),
-    }
+    let cpus = tree.objects_with_type(ObjectType::PU).filter_map(raw_cpu).collect();
+    let nodes = tree.objects_with_type(ObjectType::NUMANode).filter_map(raw_node).collect();
+    Raw { cpus, nodes, distances: distances(tree).unwrap_or_default() }
 }
 
 fn raw_cpu(pu: &Object) -> Option<RawCpu> {
-    let same = |ty| {
-        pu.first_ancestor_with_type(ty)
-            .map(Object::global_persistent_index)
-    };
+    let same = |ty| pu.first_ancestor_with_type(ty).map(Object::global_persistent_index);
     let own = pu.global_persistent_index();
-    let cache = pu
-        .ancestors()
-        .filter(|it| it.object_type().is_cpu_data_cache())
-        .last();
+    let cache = pu.ancestors().filter(|it| it.object_type().is_cpu_data_cache()).last();
     let id = CpuId(u32::try_from(pu.os_index()?).ok()?);
     Some(RawCpu {
         id,
@@ -207,20 +168,12 @@ fn cache_bytes(cache: &Object) -> Option<u64> {
 fn raw_node(node: &Object) -> Option<RawNode> {
     let index = |index: BitmapIndex| u32::try_from(usize::from(index)).ok().map(CpuId);
     let set = node.cpuset();
-    let cpus = set
-        .iter()
-        .flat_map(|set| set.iter_set())
-        .filter_map(index)
-        .collect();
+    let cpus = set.iter().flat_map(|set| set.iter_set()).filter_map(index).collect();
     let memory_bytes = match node.attributes() {
         Some(ObjectAttributes::NUMANode(it)) => Some(it.local_memory().map_or(0, u64::from)),
         _ => None,
     };
-    Some(RawNode {
-        id: node_id(node)?,
-        cpus,
-        memory_bytes,
-    })
+    Some(RawNode { id: node_id(node)?, cpus, memory_bytes })
 }
 
 fn node_id(node: &Object) -> Option<NodeId> {
@@ -229,18 +182,9 @@ fn node_id(node: &Object) -> Option<NodeId> {
 
 fn distances(tree: &Tree) -> Option<BTreeMap<(NodeId, NodeId), u64>> {
     let latency = Some(DistancesKind::MEANS_LATENCY);
-    let all = tree
-        .distances_with_type(latency, ObjectType::NUMANode)
-        .ok()?;
+    let all = tree.distances_with_type(latency, ObjectType::NUMANode).ok()?;
     let latencies = all.first()?;
-    let nodes: Vec<_> = latencies
-        .objects()
-        .map(|node| node.and_then(node_id))
-        .collect();
+    let nodes: Vec<_> = latencies.objects().map(|node| node.and_then(node_id)).collect();
     let pairs = latencies.enumerate_distances();
-    Some(
-        pairs
-            .filter_map(|((from, to), it)| Some(((nodes[from]?, nodes[to]?), it)))
-            .collect(),
-    )
+    Some(pairs.filter_map(|((from, to), it)| Some(((nodes[from]?, nodes[to]?), it))).collect())
 }

@@ -59,8 +59,7 @@ fn with_cpus(values: BTreeMap<String, Vec<CpuId>>) -> String {
 /// The CPUs that have a directory, online or not.
 fn cpus(root: &Root, directory: &str) -> Reading<Vec<CpuId>> {
     let cpu = |name: &String| name.strip_prefix("cpu")?.parse().ok().map(CpuId);
-    root.names(directory)
-        .map(|names| names.iter().filter_map(cpu).collect())
+    root.names(directory).map(|names| names.iter().filter_map(cpu).collect())
 }
 
 pub fn scx_ops(root: &Root) -> Reading<String> {
@@ -90,10 +89,7 @@ pub fn preempt(root: &Root) -> Reading<String> {
 
 /// The last `preempt=` counts, as for the kernel.
 fn preempt_asked(cmdline: &str) -> Option<&str> {
-    cmdline
-        .split_whitespace()
-        .rev()
-        .find_map(|word| word.strip_prefix("preempt="))
+    cmdline.split_whitespace().rev().find_map(|word| word.strip_prefix("preempt="))
 }
 
 fn preempt_of_version(version: &str, asked: Option<&str>) -> String {
@@ -142,13 +138,9 @@ pub fn idle_states(root: &Root) -> Reading<String> {
     let states = cpus.iter().find_map(|cpu| {
         let directory = format!("{base}cpu{cpu}/cpuidle");
         let names = root.names(&directory);
-        let states = names
-            .value()?
-            .iter()
-            .filter(|name| name.starts_with("state"));
-        let states: Vec<_> = states
-            .filter_map(|state| idle_state(root, &format!("{directory}/{state}")))
-            .collect();
+        let states = names.value()?.iter().filter(|name| name.starts_with("state"));
+        let states: Vec<_> =
+            states.filter_map(|state| idle_state(root, &format!("{directory}/{state}"))).collect();
         (!states.is_empty()).then(|| states.join(", "))
     });
     match states {
@@ -167,8 +159,7 @@ fn idle_state(root: &Root, directory: &str) -> Option<String> {
         Reading::Value(0) | Reading::Absent(_) => "",
         Reading::Value(_) => ", disabled",
     };
-    name.value()
-        .map(|name| format!("{name} ({latency}{disabled})"))
+    name.value().map(|name| format!("{name} ({latency}{disabled})"))
 }
 
 /// `yes (Xen)`, `yes (QEMU)`, `no`.
@@ -192,9 +183,7 @@ pub fn hypervisor(root: &Root) -> Reading<String> {
 pub fn counter_flags(root: &Root) -> Reading<String> {
     let wanted = ["constant_tsc", "nonstop_tsc"];
     cpu_flags(root).map(|flags| {
-        let found = wanted
-            .iter()
-            .filter(|name| flags.iter().any(|flag| flag == *name));
+        let found = wanted.iter().filter(|name| flags.iter().any(|flag| flag == *name));
         or_none(&found.copied().collect::<Vec<_>>().join(" "))
     })
 }
@@ -222,26 +211,16 @@ pub fn mitigations(root: &Root) -> Reading<String> {
         Reading::Value(names) => names,
         Reading::Absent(absence) => return Reading::Absent(absence),
     };
-    let states = names
-        .iter()
-        .map(|name| (name, root.text(&format!("{directory}/{name}"))));
+    let states = names.iter().map(|name| (name, root.text(&format!("{directory}/{name}"))));
     let states: Vec<_> = states.collect();
     let list = |title: &str, begins: &str| {
         let has = |it: &Reading<String>| it.value().is_some_and(|text| text.starts_with(begins));
-        let found = states
-            .iter()
-            .filter(|(_, state)| has(state))
-            .map(|(name, _)| name.as_str());
+        let found = states.iter().filter(|(_, state)| has(state)).map(|(name, _)| name.as_str());
         let found: Vec<&str> = found.collect();
         (!found.is_empty()).then(|| format!("{title}: {}", found.join(", ")))
     };
-    let parts = [
-        list("mitigated", "Mitigation"),
-        list("vulnerable", "Vulnerable"),
-    ];
-    Reading::Value(or_none(
-        &parts.into_iter().flatten().collect::<Vec<_>>().join("; "),
-    ))
+    let parts = [list("mitigated", "Mitigation"), list("vulnerable", "Vulnerable")];
+    Reading::Value(or_none(&parts.into_iter().flatten().collect::<Vec<_>>().join("; ")))
 }
 
 /// `v2 /user.slice/user-0.slice`, by the hierarchy that shares out CPU time.
@@ -257,10 +236,7 @@ pub fn cgroup_cpu_max(root: &Root, cgroups: &Cgroups) -> Reading<String> {
     cgroups.reading("cpu").map(|it| {
         let limits = it.directories.iter().filter_map(|directory| {
             let (quota, period) = cpu_max(root, it, directory)?;
-            Some((
-                quota / period,
-                format!("{quota} of {period} us in {directory}"),
-            ))
+            Some((quota / period, format!("{quota} of {period} us in {directory}")))
         });
         match limits.min_by(|a, b| a.0.total_cmp(&b.0)) {
             Some((cpus, detail)) => format!("{cpus} CPUs ({detail})"),

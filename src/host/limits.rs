@@ -45,18 +45,12 @@ impl Limits {
 
 /// A line of /proc/self/limits: the name, soft, hard, unit; `unlimited` is `u64::MAX`.
 fn limit(text: &str, name: &str) -> Option<Limit> {
-    let mut words = text
-        .lines()
-        .find_map(|line| line.strip_prefix(name))?
-        .split_whitespace();
+    let mut words = text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace();
     let mut number = || match words.next()? {
         "unlimited" => Some(u64::MAX),
         word => word.parse().ok(),
     };
-    Some(Limit {
-        soft: number()?,
-        hard: number()?,
-    })
+    Some(Limit { soft: number()?, hard: number()? })
 }
 
 /// What the kernel lets this process do beyond its limits.
@@ -99,10 +93,7 @@ fn tightest(
     read: impl Fn(Version, &str) -> Option<CgroupLimit>,
 ) -> Option<CgroupLimit> {
     let hierarchy = cgroups.of(controller)?;
-    let found = hierarchy
-        .directories
-        .iter()
-        .filter_map(|it| read(hierarchy.version, it));
+    let found = hierarchy.directories.iter().filter_map(|it| read(hierarchy.version, it));
     found.min_by_key(|limit| limit.max.saturating_sub(limit.used))
 }
 
@@ -129,11 +120,7 @@ fn memory(root: &Root, version: Version, directory: &str) -> Option<CgroupLimit>
     let used = *root.number(&format!("{directory}/{used}")).value()?;
     let stat = root.text(&format!("{directory}/memory.stat"));
     let reclaimable = stat.value().map_or(0, |text| reclaimable(text, version));
-    Some(CgroupLimit {
-        file,
-        max,
-        used: used.saturating_sub(reclaimable),
-    })
+    Some(CgroupLimit { file, max, used: used.saturating_sub(reclaimable) })
 }
 
 /// Bytes that the kernel takes back before it refuses: file pages, and caches of its own.
@@ -145,27 +132,20 @@ fn reclaimable(stat: &str, version: Version) -> u64 {
     };
     let pairs = stat.lines().filter_map(|line| line.split_once(' '));
     let counted = pairs.filter(|(key, _)| keys.contains(key));
-    counted
-        .filter_map(|(_, bytes)| bytes.trim().parse::<u64>().ok())
-        .sum()
+    counted.filter_map(|(_, bytes)| bytes.trim().parse::<u64>().ok()).sum()
 }
 
 fn system_tasks(root: &Root) -> Option<SystemLimit> {
     let files = ["/proc/sys/kernel/threads-max", "/proc/sys/kernel/pid_max"];
     let limits = files.iter().filter_map(|file| {
         let max = *root.number(file).value()?;
-        Some(SystemLimit {
-            file: (*file).to_owned(),
-            max,
-        })
+        Some(SystemLimit { file: (*file).to_owned(), max })
     });
     limits.min_by_key(|limit| limit.max)
 }
 
 fn memory_available(meminfo: &str) -> Option<u64> {
-    let line = meminfo
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
     kib.checked_mul(1024)
 }

@@ -64,23 +64,19 @@ pub fn read_task(root: &Root, tid: i32) -> TaskFiles {
         Reading::Value(text) => parse_schedstat(text),
         Reading::Absent(it) => Reading::Absent(it),
     };
-    let Sched {
-        nr_migrations,
-        mut voluntary,
-        mut involuntary,
-        ..
-    } = match files.text("sched", SCHED) {
-        Reading::Value(text) => parse_sched(text),
-        Reading::Absent(it) => {
-            let absent = || Reading::Absent(it.clone());
-            Sched {
-                nr_migrations: absent(),
-                nr_switches: absent(),
-                voluntary: absent(),
-                involuntary: absent(),
+    let Sched { nr_migrations, mut voluntary, mut involuntary, .. } =
+        match files.text("sched", SCHED) {
+            Reading::Value(text) => parse_sched(text),
+            Reading::Absent(it) => {
+                let absent = || Reading::Absent(it.clone());
+                Sched {
+                    nr_migrations: absent(),
+                    nr_switches: absent(),
+                    voluntary: absent(),
+                    involuntary: absent(),
+                }
             }
-        }
-    };
+        };
     if voluntary.value().is_none() || involuntary.value().is_none() {
         let status = files.text("status", STATUS);
         if let Reading::Value(text) = status {
@@ -102,15 +98,10 @@ pub fn parse_schedstat(text: &str) -> Reading<Schedstat> {
     let mut numbers = text.split_ascii_whitespace().map(|word| word.parse().ok());
     let mut next = || numbers.next().flatten();
     match (next(), next(), next()) {
-        (Some(run_ns), Some(delay_ns), Some(timeslices)) => Reading::Value(Schedstat {
-            run_ns,
-            delay_ns,
-            timeslices,
-        }),
-        _ => Reading::absent(
-            State::NotSupported,
-            format!("{SCHEDSTAT} is not three numbers"),
-        ),
+        (Some(run_ns), Some(delay_ns), Some(timeslices)) => {
+            Reading::Value(Schedstat { run_ns, delay_ns, timeslices })
+        }
+        _ => Reading::absent(State::NotSupported, format!("{SCHEDSTAT} is not three numbers")),
     }
 }
 
@@ -134,19 +125,12 @@ pub fn parse_status(text: &str) -> Status {
         Some(list) => parsed(STATUS, list, "a list of CPUs"),
         None => no_line(STATUS, "Cpus_allowed_list"),
     };
-    Status {
-        voluntary,
-        involuntary,
-        cpus_allowed,
-    }
+    Status { voluntary, involuntary, cpus_allowed }
 }
 
 fn switches_of_status(text: &str) -> (Reading<u64>, Reading<u64>) {
     let number = |key| number_of(text, key, STATUS);
-    (
-        number("voluntary_ctxt_switches"),
-        number("nonvoluntary_ctxt_switches"),
-    )
+    (number("voluntary_ctxt_switches"), number("nonvoluntary_ctxt_switches"))
 }
 
 fn number_of(text: &str, key: &str, path: &str) -> Reading<u64> {
@@ -164,10 +148,7 @@ fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 }
 
 fn no_line<T>(path: &str, key: &str) -> Reading<T> {
-    Reading::absent(
-        State::Absent,
-        format!("{path} has no line {key} in this kernel"),
-    )
+    Reading::absent(State::Absent, format!("{path} has no line {key} in this kernel"))
 }
 
 /// These files are about 2 KiB; the masks of a machine with 8,192 CPUs add as much to `status`.
@@ -221,10 +202,7 @@ impl Files {
 }
 
 fn after_the_name(bytes: &[u8]) -> &str {
-    let line_end = bytes
-        .iter()
-        .position(|&byte| byte == b'\n')
-        .unwrap_or(bytes.len());
+    let line_end = bytes.iter().position(|&byte| byte == b'\n').unwrap_or(bytes.len());
     std::str::from_utf8(&bytes[line_end..]).unwrap_or("")
 }
 

@@ -20,11 +20,7 @@ fn read(files: &[(&str, &str)], machine: &str) -> Result<Host, HostError> {
 }
 
 fn cgroup_limit(file: &str, max: u64, used: u64) -> Option<CgroupLimit> {
-    Some(CgroupLimit {
-        file: file.to_owned(),
-        max,
-        used,
-    })
+    Some(CgroupLimit { file: file.to_owned(), max, used })
 }
 
 fn value<'a>(host: &'a Host, key: &str) -> Option<&'a str> {
@@ -41,10 +37,7 @@ fn a_small_guest() {
         ),
         ("/proc/self/uid_map", NO_IDS),
         ("/proc/self/limits", LIMITS),
-        (
-            "/proc/self/cgroup",
-            "8:pids:/\n4:memory:/api/x\n1:cpu:/\n0::/\n",
-        ),
+        ("/proc/self/cgroup", "8:pids:/\n4:memory:/api/x\n1:cpu:/\n0::/\n"),
         (
             "/proc/self/mountinfo",
             "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
@@ -52,22 +45,13 @@ fn a_small_guest() {
              39 31 0:36 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n\
              41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
         ),
-        (
-            "/sys/fs/cgroup/memory/api/x/memory.limit_in_bytes",
-            "3000\n",
-        ),
-        (
-            "/sys/fs/cgroup/memory/api/x/memory.usage_in_bytes",
-            "2000\n",
-        ),
+        ("/sys/fs/cgroup/memory/api/x/memory.limit_in_bytes", "3000\n"),
+        ("/sys/fs/cgroup/memory/api/x/memory.usage_in_bytes", "2000\n"),
         (
             "/sys/fs/cgroup/memory/api/x/memory.stat",
             "inactive_file 9\ntotal_inactive_file 500\ntotal_active_file 100\n",
         ),
-        (
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-            "9223372036854771712\n",
-        ),
+        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
         ("/sys/fs/cgroup/memory/memory.usage_in_bytes", "5000\n"),
         ("/proc/sys/kernel/osrelease", "6.18.44\n"),
         ("/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC\n"),
@@ -77,10 +61,7 @@ fn a_small_guest() {
         ("/proc/sys/fs/nr_open", "1048576\n"),
         ("/proc/meminfo", "MemTotal: 9 kB\nMemAvailable:   1000 kB\n"),
         ("/proc/sys/kernel/numa_balancing", "0\n"),
-        (
-            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-            "kvm-clock\n",
-        ),
+        ("/sys/devices/system/clocksource/clocksource0/current_clocksource", "kvm-clock\n"),
     ];
     let host = read(&files, "core:2 pu:1").unwrap();
     assert_eq!(host.allowed.to_string(), "0-1");
@@ -90,20 +71,11 @@ fn a_small_guest() {
     assert_eq!(value(&host, "cgroup"), Some("v1 /"));
     assert_eq!(cycle_counter_trusted(&host).value(), None);
     let expected = Limits {
-        open_files: Some(Limit {
-            soft: 1024,
-            hard: u64::MAX,
-        }),
-        user_tasks: Some(Limit {
-            soft: 96365,
-            hard: 96366,
-        }),
+        open_files: Some(Limit { soft: 1024, hard: u64::MAX }),
+        user_tasks: Some(Limit { soft: 96365, hard: 96366 }),
         user_tasks_enforced: false,
         cgroup_tasks: None,
-        system_tasks: Some(SystemLimit {
-            file: "/proc/sys/kernel/pid_max".to_owned(),
-            max: 32768,
-        }),
+        system_tasks: Some(SystemLimit { file: "/proc/sys/kernel/pid_max".to_owned(), max: 32768 }),
         max_map_count: Some(65530),
         open_files_max: Some(1_048_576),
         memory_available_bytes: Some(1_024_000),
@@ -129,30 +101,12 @@ fn a_server_with_cgroups_v2() {
             "Uid:\t1000\t1000\t1000\t1000\nCapEff:\t0\nCpus_allowed_list:\t4-19,64\n",
         ),
         ("/proc/self/uid_map", NO_IDS),
-        (
-            "/proc/self/cgroup",
-            "0::/user.slice/user-1000.slice/run-1.scope\n",
-        ),
-        (
-            "/proc/self/mountinfo",
-            "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
-        ),
-        (
-            "/sys/fs/cgroup/user.slice/user-1000.slice/run-1.scope/pids.max",
-            "max\n",
-        ),
-        (
-            "/sys/fs/cgroup/user.slice/user-1000.slice/run-1.scope/pids.current",
-            "3\n",
-        ),
-        (
-            "/sys/fs/cgroup/user.slice/user-1000.slice/pids.max",
-            "1000\n",
-        ),
-        (
-            "/sys/fs/cgroup/user.slice/user-1000.slice/pids.current",
-            "100\n",
-        ),
+        ("/proc/self/cgroup", "0::/user.slice/user-1000.slice/run-1.scope\n"),
+        ("/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
+        ("/sys/fs/cgroup/user.slice/user-1000.slice/run-1.scope/pids.max", "max\n"),
+        ("/sys/fs/cgroup/user.slice/user-1000.slice/run-1.scope/pids.current", "3\n"),
+        ("/sys/fs/cgroup/user.slice/user-1000.slice/pids.max", "1000\n"),
+        ("/sys/fs/cgroup/user.slice/user-1000.slice/pids.current", "100\n"),
         ("/sys/fs/cgroup/user.slice/pids.max", "1200\n"),
         ("/sys/fs/cgroup/user.slice/pids.current", "700\n"),
         ("/sys/fs/cgroup/user.slice/memory.max", "5000\n"),
@@ -173,10 +127,7 @@ fn a_server_with_cgroups_v2() {
     assert_eq!(limits.cgroup_tasks, tasks);
     let memory = cgroup_limit("/sys/fs/cgroup/user.slice/memory.high", 4000, 2270);
     assert_eq!(limits.cgroup_memory, memory);
-    assert_eq!(
-        (limits.can_set_nice, limits.user_tasks_enforced),
-        (false, true)
-    );
+    assert_eq!((limits.can_set_nice, limits.user_tasks_enforced), (false, true));
     let cpu_max = "8 CPUs (800000 of 100000 us in /sys/fs/cgroup/user.slice)";
     assert_eq!(value(&host, "cgroup_cpu_max"), Some(cpu_max));
 }
@@ -185,10 +136,7 @@ fn a_server_with_cgroups_v2() {
 fn rights() {
     let check = |uid: &str, capabilities: &str, uid_map: &str, expected: [bool; 3]| {
         let status = format!("Uid:\t{uid}\t0\t0\t0\nCapEff:\t{capabilities}\n");
-        let files = [
-            ("/proc/self/status", status.as_str()),
-            ("/proc/self/uid_map", uid_map),
-        ];
+        let files = [("/proc/self/status", status.as_str()), ("/proc/self/uid_map", uid_map)];
         let it = read(&files, "pu:1").unwrap().limits;
         let got = [it.can_set_nice, it.can_raise_limits, it.user_tasks_enforced];
         assert_eq!(got, expected, "user {uid}, {capabilities}, {uid_map:?}");
@@ -206,32 +154,15 @@ fn rights() {
 fn nothing_can_be_read() {
     let host = read(&[], "pack:1 l3:1 core:4 pu:2").unwrap();
     assert_eq!(host.allowed.to_string(), "0-7");
-    assert_eq!(
-        host.limits,
-        Limits {
-            user_tasks_enforced: true,
-            ..Limits::default()
-        }
-    );
-    assert!(
-        host.facts
-            .iter()
-            .all(|fact| !fact.value.reason().is_empty())
-    );
-    assert_eq!(
-        host.kernel_release.reason(),
-        "there is no /proc/sys/kernel/osrelease"
-    );
+    assert_eq!(host.limits, Limits { user_tasks_enforced: true, ..Limits::default() });
+    assert!(host.facts.iter().all(|fact| !fact.value.reason().is_empty()));
+    assert_eq!(host.kernel_release.reason(), "there is no /proc/sys/kernel/osrelease");
     assert_eq!(cycle_counter_trusted(&host).value(), None);
 }
 
 #[test]
 fn a_mask_of_cpus_that_are_offline() {
-    let error = read(
-        &[("/proc/self/status", "Cpus_allowed_list:\t8-9\n")],
-        "pu:8",
-    )
-    .unwrap_err();
+    let error = read(&[("/proc/self/status", "Cpus_allowed_list:\t8-9\n")], "pu:8").unwrap_err();
     let expected = "none of the CPUs that this process may use (8-9) is online (0-7); start it \
                     with another mask (taskset, cpuset)";
     assert_eq!(error.to_string(), expected);
@@ -240,10 +171,7 @@ fn a_mask_of_cpus_that_are_offline() {
 #[test]
 fn made_up_machines_know_no_kernel() {
     let host = Host::made_up(Topology::from_synthetic("pu:2").unwrap(), "synthetic pu:2");
-    assert_eq!(
-        (host.allowed.to_string().as_str(), &host.limits),
-        ("0-1", &Limits::default())
-    );
+    assert_eq!((host.allowed.to_string().as_str(), &host.limits), ("0-1", &Limits::default()));
     let reason = "synthetic pu:2 is a made-up machine";
     assert!(host.facts.iter().all(|fact| fact.value.reason() == reason));
     assert_eq!(cycle_counter_trusted(&host).reason(), reason);
@@ -253,10 +181,7 @@ fn made_up_machines_know_no_kernel() {
 fn this_machine_is_read_whole() {
     let host = Host::read().unwrap();
     assert!(host.kernel_release.value().is_some());
-    assert_eq!(
-        host.allowed.without(&host.topology.online()).to_string(),
-        ""
-    );
+    assert_eq!(host.allowed.without(&host.topology.online()).to_string(), "");
     let copy: Host = serde_json::from_str(&serde_json::to_string(&host).unwrap()).unwrap();
     assert_eq!(copy, host);
 }

@@ -75,17 +75,11 @@ impl Topology {
     }
 
     pub fn cpu(&self, id: CpuId) -> Option<&Cpu> {
-        self.cpus
-            .binary_search_by_key(&id, |cpu| cpu.id)
-            .ok()
-            .map(|at| &self.cpus[at])
+        self.cpus.binary_search_by_key(&id, |cpu| cpu.id).ok().map(|at| &self.cpus[at])
     }
 
     pub fn node(&self, id: NodeId) -> Option<&Node> {
-        self.nodes
-            .binary_search_by_key(&id, |node| node.id)
-            .ok()
-            .map(|at| &self.nodes[at])
+        self.nodes.binary_search_by_key(&id, |node| node.id).ok().map(|at| &self.nodes[at])
     }
 
     pub fn online(&self) -> CpuList {
@@ -105,17 +99,11 @@ impl Topology {
         raw.cpus.sort_by_key(|cpu| cpu.id);
         raw.cpus.dedup_by_key(|cpu| cpu.id);
         if raw.cpus.is_empty() {
-            return Err(HostError::NoCpu {
-                machine: machine.to_owned(),
-            });
+            return Err(HostError::NoCpu { machine: machine.to_owned() });
         }
         if raw.nodes.is_empty() {
             // A kernel without NUMA calls what it has node 0 wherever it has to name one.
-            raw.nodes.push(RawNode {
-                id: NodeId(0),
-                cpus: CpuList::default(),
-                memory_bytes: None,
-            });
+            raw.nodes.push(RawNode { id: NodeId(0), cpus: CpuList::default(), memory_bytes: None });
         }
         raw.nodes.sort_by_key(|node| node.id);
         raw.nodes.dedup_by_key(|node| node.id);
@@ -137,11 +125,7 @@ impl Topology {
                 caches.push((node, cpu.cache.and_then(|(_, bytes)| bytes), Vec::new()));
             }
             caches[llc as usize].2.push(cpu.id);
-            cpus.push(Cpu {
-                id: cpu.id,
-                package,
-                place: Place { core, llc, node },
-            });
+            cpus.push(Cpu { id: cpu.id, package, place: Place { core, llc, node } });
         }
 
         let members = |id: NodeId| cpus.iter().filter(move |cpu| cpu.place.node == id);
@@ -216,10 +200,7 @@ fn nodes_of_cpus(raw: &Raw) -> Vec<NodeId> {
     for node in &raw.nodes {
         let claim = (node.cpus.len(), node.id);
         for cpu in node.cpus.iter() {
-            claims
-                .entry(cpu)
-                .and_modify(|best| *best = claim.min(*best))
-                .or_insert(claim);
+            claims.entry(cpu).and_modify(|best| *best = claim.min(*best)).or_insert(claim);
         }
     }
     let claimed = |cpu: &RawCpu| claims.get(&cpu.id).map(|&(_, node)| node);
@@ -231,21 +212,14 @@ fn nodes_of_cpus(raw: &Raw) -> Vec<NodeId> {
     }
     let used: BTreeSet<NodeId> = raw.cpus.iter().filter_map(claimed).collect();
     let lowest = used.first().copied().unwrap_or(raw.nodes[0].id);
-    let of = |cpu| {
-        claimed(cpu)
-            .or_else(|| of_package.get(&cpu.package).copied())
-            .unwrap_or(lowest)
-    };
+    let of = |cpu| claimed(cpu).or_else(|| of_package.get(&cpu.package).copied()).unwrap_or(lowest);
     raw.cpus.iter().map(of).collect()
 }
 
 /// The distances as a matrix by position; `None` unless every pair is known.
 fn matrix(nodes: &[Node], distances: &BTreeMap<(NodeId, NodeId), u64>) -> Option<Vec<Vec<u64>>> {
     let row = |from: &Node| -> Option<Vec<u64>> {
-        nodes
-            .iter()
-            .map(|to| distances.get(&(from.id, to.id)).copied())
-            .collect()
+        nodes.iter().map(|to| distances.get(&(from.id, to.id)).copied()).collect()
     };
     nodes.iter().map(row).collect()
 }

@@ -36,36 +36,21 @@ pub struct Metric {
 }
 
 const fn row(key: &'static str, unit: &'static str, better: Better, about: &'static str) -> Metric {
-    Metric {
-        key,
-        unit,
-        better,
-        about,
-    }
+    Metric { key, unit, better, about }
 }
 
 use Better::{Higher, Lower, Neither};
 
 /// All metrics, the results first.
 pub const METRICS: &[Metric] = &[
-    row(
-        "messages_per_s",
-        "1/s",
-        Higher,
-        "messages received in the window, per second",
-    ),
+    row("messages_per_s", "1/s", Higher, "messages received in the window, per second"),
     row(
         "*s_per_s",
         "1/s",
         Higher,
         "measure blocks of that name ended in the window, per second (`round_trips_per_s`)",
     ),
-    row(
-        "*_ns_p50",
-        "ns",
-        Lower,
-        "median time that a measure block of that name took",
-    ),
+    row("*_ns_p50", "ns", Lower, "median time that a measure block of that name took"),
     row(
         "*_ns_p99",
         "ns",
@@ -78,12 +63,7 @@ pub const METRICS: &[Metric] = &[
         Lower,
         "from opening the gate until the last task ended, where the work is fixed and not the time",
     ),
-    row(
-        "wakeup_latency_ns_p50",
-        "ns",
-        Lower,
-        "median wakeup latency over all teams",
-    ),
+    row("wakeup_latency_ns_p50", "ns", Lower, "median wakeup latency over all teams"),
     row(
         "wakeup_latency_ns_p99",
         "ns",
@@ -132,36 +112,11 @@ pub const METRICS: &[Metric] = &[
         Neither,
         "time runnable but not running, for each time a task was put on a CPU, whole run",
     ),
-    row(
-        "voluntary_switches",
-        "1",
-        Neither,
-        "times that tasks gave up the CPU to wait, whole run",
-    ),
-    row(
-        "involuntary_switches",
-        "1",
-        Neither,
-        "times that tasks were preempted, whole run",
-    ),
-    row(
-        "user_s",
-        "s",
-        Neither,
-        "user time of all tasks and of what started them, whole run",
-    ),
-    row(
-        "sys_s",
-        "s",
-        Neither,
-        "system time of all tasks and of what started them, whole run",
-    ),
-    row(
-        "start_s",
-        "s",
-        Neither,
-        "from creating the first task until all were ready",
-    ),
+    row("voluntary_switches", "1", Neither, "times that tasks gave up the CPU to wait, whole run"),
+    row("involuntary_switches", "1", Neither, "times that tasks were preempted, whole run"),
+    row("user_s", "s", Neither, "user time of all tasks and of what started them, whole run"),
+    row("sys_s", "s", Neither, "system time of all tasks and of what started them, whole run"),
+    row("start_s", "s", Neither, "from creating the first task until all were ready"),
 ];
 
 /// The row of a metric's key: its own, or else that of a measure block (`round_trips_per_s`).
@@ -224,10 +179,7 @@ mod tests {
         for (at, row) in METRICS.iter().enumerate() {
             assert!(!row.about.is_empty() && !row.unit.is_empty(), "{}", row.key);
             assert!(METRICS[..at].iter().all(|other| other.key != row.key));
-            assert_eq!(
-                row.measure_in(&row.key_for("x")).is_some(),
-                row.of_measure()
-            );
+            assert_eq!(row.measure_in(&row.key_for("x")).is_some(), row.of_measure());
         }
     }
 }

@@ -134,16 +134,8 @@ fn counts(lines: &mut Lines, run: &Run) {
 fn migrations(lines: &mut Lines, all: &Migrations) {
     lines.put("migrations.total", all.total);
     for (name, total, by_distance) in [
-        (
-            "across_sleep",
-            all.across_sleep,
-            &all.across_sleep_by_distance,
-        ),
-        (
-            "while_running",
-            all.while_running,
-            &all.while_running_by_distance,
-        ),
+        ("across_sleep", all.across_sleep, &all.across_sleep_by_distance),
+        ("while_running", all.while_running, &all.while_running_by_distance),
     ] {
         lines.put(format!("migrations.{name}"), total);
         for (distance, n) in by_distance {

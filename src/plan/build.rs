@@ -29,14 +29,10 @@ pub(super) fn plan(
 ) -> Result<Plan, PlanError> {
     let mut faults = Vec::new();
     let facts = host.topology.facts(&host.allowed);
-    let bound = profile
-        .bind(&overrides.params, &|name| facts.get(name))
-        .map_err(|errors| {
-            let faults = errors
-                .into_iter()
-                .map(|error| Fault::new(0..0, error.message));
-            Faults::new(&profile.source, faults.collect())
-        })?;
+    let bound = profile.bind(&overrides.params, &|name| facts.get(name)).map_err(|errors| {
+        let faults = errors.into_iter().map(|error| Fault::new(0..0, error.message));
+        Faults::new(&profile.source, faults.collect())
+    })?;
     let scope = Scope::new(profile, facts, &bound);
     let parts = Parts::of(profile, overrides, &scope, &mut faults);
     let parts = match parts {
@@ -79,16 +75,12 @@ impl Parts {
     ) -> Option<Parts> {
         let words = resolve::channels(profile, scope, faults);
         let copies = resolve::copies(profile, scope, faults);
-        let sizes = profile
-            .teams
-            .iter()
-            .map(|team| resolve::size(team, scope, faults));
+        let sizes = profile.teams.iter().map(|team| resolve::size(team, scope, faults));
         let sizes: Vec<Option<u32>> = sizes.collect();
         resolve::check_total(copies, &sizes, faults);
         let teams = profile.teams.iter().zip(&sizes);
-        let teams: Vec<Option<TeamPart>> = teams
-            .map(|(team, size)| team_part(team, *size, &words, scope, faults))
-            .collect();
+        let teams: Vec<Option<TeamPart>> =
+            teams.map(|(team, size)| team_part(team, *size, &words, scope, faults)).collect();
         let (duration_ns, warmup_ns) = window(profile, overrides, scope, faults);
         let teams: Option<Vec<TeamPart>> = teams.into_iter().collect();
         let teams = teams?;
@@ -112,14 +104,7 @@ impl Parts {
         overrides: &Overrides,
         scope: &Scope,
     ) -> Result<(Plan, Vec<PlaceWords>), PlanError> {
-        let Parts {
-            copies,
-            mut channels,
-            teams: parts,
-            duration_ns,
-            warmup_ns,
-            mut notes,
-        } = self;
+        let Parts { copies, mut channels, teams: parts, duration_ns, warmup_ns, mut notes } = self;
         let (mut teams, mut spans, mut words) = (Vec::new(), Vec::new(), Vec::new());
         for part in parts {
             words.push(part.placement.clone());
@@ -157,11 +142,7 @@ impl Parts {
             profile: profile.name.clone(),
             about: profile.about.clone(),
             params: scope.printed(),
-            watch: profile
-                .watch
-                .iter()
-                .map(|watch| watch.metric.text.clone())
-                .collect(),
+            watch: profile.watch.iter().map(|watch| watch.metric.text.clone()).collect(),
             seed: overrides.seed.unwrap_or(SEED),
             hash: String::new(),
             cpus: cpus(host),
@@ -190,11 +171,7 @@ fn team_part(
     let members = size.unwrap_or(1);
     let scope = scope.in_team(members);
     let scheduling = scheduling::resolve(team, &scope, faults);
-    let around = Around {
-        team: &team.name,
-        scope: &scope,
-        channels,
-    };
+    let around = Around { team: &team.name, scope: &scope, channels };
     let program = compile::program(&team.steps, &around, faults);
     let placement = placement::words(team, members, &scope, faults);
     Some(TeamPart {
@@ -211,12 +188,7 @@ fn team_part(
 impl TeamPart {
     /// The team, not yet placed, and where its operations are in the profile.
     fn into_plan(self) -> (TeamPlan, Vec<crate::profile::Span>) {
-        let Program {
-            ops,
-            spans,
-            measures,
-            ..
-        } = self.program;
+        let Program { ops, spans, measures, .. } = self.program;
         let bytes = ops.iter().map(|op| match op {
             Op::Send { bytes, .. } | Op::Receive { bytes, .. } => *bytes,
             _ => 0,
@@ -317,9 +289,7 @@ fn notes(profile: &Profile, channels: &[ChannelWords], teams: &[TeamPart]) -> Ve
         let given = profile.channels[index].bytes.is_some() || steps.any(|it| it.contains(&index));
         if let (true, Some(kind)) = (given && !channel.has_payload(), channel.kind) {
             let (kind, name) = (kind.name, &channel.name);
-            notes.push(format!(
-                "bytes are not carried by {kind} (channel `{name}`)"
-            ));
+            notes.push(format!("bytes are not carried by {kind} (channel `{name}`)"));
         }
     }
     for team in teams {
@@ -342,12 +312,8 @@ fn notes(profile: &Profile, channels: &[ChannelWords], teams: &[TeamPart]) -> Ve
 
 fn cpus(host: &Host) -> Vec<PlanCpu> {
     let cpus = host.topology.cpus.iter();
-    cpus.map(|cpu| PlanCpu {
-        id: cpu.id,
-        place: cpu.place,
-        allowed: host.allowed.contains(cpu.id),
-    })
-    .collect()
+    cpus.map(|cpu| PlanCpu { id: cpu.id, place: cpu.place, allowed: host.allowed.contains(cpu.id) })
+        .collect()
 }
 
 /// Places the members and asks whether this host can run it.
@@ -359,11 +325,7 @@ fn on_this_host(plan: &mut Plan, words: &[PlaceWords], host: &Host) -> Result<()
         return Err(PlanError::Host(refusals));
     }
     for (team, words) in plan.teams.iter_mut().zip(words) {
-        let members = Members {
-            team: &team.name,
-            size: team.size,
-            copies: plan.copies,
-        };
+        let members = Members { team: &team.name, size: team.size, copies: plan.copies };
         match placement::assign(words, &members, host) {
             Ok(cpus) => team.cpus = cpus,
             Err(more) => refusals.extend(more),

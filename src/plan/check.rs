@@ -202,11 +202,7 @@ impl<'a> Checked<'a> {
         };
         let message = match received.is_used() {
             false => format!("nobody receives from `{}`", self.plan.name),
-            true => format!(
-                "nobody receives from `{}`{}",
-                self.instance(alone.0),
-                more(alone.1)
-            ),
+            true => format!("nobody receives from `{}`{}", self.instance(alone.0), more(alone.1)),
         };
         faults.push(Fault::new(self.span(end), message));
     }
@@ -218,10 +214,7 @@ impl<'a> Checked<'a> {
         };
         let name = &self.team(end).name;
         let message = match sent.is_used() {
-            false => format!(
-                "team `{name}` waits on `{}`, which nobody sends to",
-                self.plan.name
-            ),
+            false => format!("team `{name}` waits on `{}`, which nobody sends to", self.plan.name),
             true => format!(
                 "team `{name}` waits on `{}`, which nobody sends to{}",
                 self.instance(alone.0),
@@ -233,11 +226,7 @@ impl<'a> Checked<'a> {
 
     /// Without a duration, the run ends when all that the foreground waits for has come.
     fn balances(&self, faults: &mut Vec<Fault>, notes: &mut Vec<String>) {
-        let Traffic {
-            sent,
-            received,
-            received_foreground: needed,
-        } = self.traffic;
+        let Traffic { sent, received, received_foreground: needed } = self.traffic;
         if self.alone(sent, received).is_some() || self.alone(received, sent).is_some() {
             return; // told already
         }
@@ -248,17 +237,10 @@ impl<'a> Checked<'a> {
             true => (0..count as usize)
                 .map(|at| (self.instance(at), sent.messages(at), needed.messages(at)))
                 .find(|(_, sent, needed)| sent < needed),
-            false => Some((
-                self.plan.name.clone(),
-                sent.total(count),
-                needed.total(count),
-            ))
-            .filter(|(_, sent, needed)| sent < needed),
+            false => Some((self.plan.name.clone(), sent.total(count), needed.total(count)))
+                .filter(|(_, sent, needed)| sent < needed),
         };
-        let waits = self
-            .receivers
-            .iter()
-            .find(|end| !self.team(**end).background);
+        let waits = self.receivers.iter().find(|end| !self.team(**end).background);
         match (short, waits) {
             (Some((_, _, UNBOUNDED)), _) => {} // a `forever`, which is told by itself
             (Some((name, sent, needed)), Some(&end)) => {
@@ -274,10 +256,7 @@ impl<'a> Checked<'a> {
 
     fn note_left_over(&self, notes: &mut Vec<String>) {
         let count = self.plan.count;
-        let (sent, received) = (
-            self.traffic.sent.total(count),
-            self.traffic.received.total(count),
-        );
+        let (sent, received) = (self.traffic.sent.total(count), self.traffic.received.total(count));
         if received < sent && sent < UNBOUNDED {
             notes.push(format!(
                 "{} of {sent} messages to `{}` are never received (in each copy)",
@@ -313,10 +292,7 @@ fn ends(pattern: &Pattern, faults: &mut Vec<Fault>) {
         let mut ops = team.ops.iter().zip(spans);
         let forever = ops.find(|(op, _)| matches!(op, Op::Forever { .. }));
         if let (false, Some((_, span))) = (team.background, forever) {
-            let message = format!(
-                "the run would never end: team `{}` goes on for ever",
-                team.name
-            );
+            let message = format!("the run would never end: team `{}` goes on for ever", team.name);
             faults.push(Fault::new(span.clone(), message).with_help(help));
         }
     }

@@ -32,13 +32,8 @@ pub(super) struct Around<'a> {
 }
 
 pub(super) fn program(steps: &[Step], around: &Around, faults: &mut Vec<Fault>) -> Program {
-    let mut compiler = Compiler {
-        around,
-        faults,
-        program: Program::default(),
-        measuring: Vec::new(),
-        depth: 0,
-    };
+    let mut compiler =
+        Compiler { around, faults, program: Program::default(), measuring: Vec::new(), depth: 0 };
     compiler.steps(steps);
     compiler.program
 }
@@ -85,22 +80,14 @@ impl Compiler<'_> {
         match &step.action {
             Action::Send { to, bytes } => {
                 if let Some((channel, pick, bytes)) = self.message(to, bytes.as_ref()) {
-                    let op = Op::Send {
-                        channel,
-                        pick,
-                        bytes,
-                    };
+                    let op = Op::Send { channel, pick, bytes };
                     self.push(op, &step.span);
                 }
                 Flow::GoesOn
             }
             Action::Receive { from, bytes } => {
                 if let Some((channel, pick, bytes)) = self.message(from, bytes.as_ref()) {
-                    let op = Op::Receive {
-                        channel,
-                        pick,
-                        bytes,
-                    };
+                    let op = Op::Receive { channel, pick, bytes };
                     self.push(op, &step.span);
                 }
                 Flow::GoesOn
@@ -126,11 +113,7 @@ impl Compiler<'_> {
     fn repeat(&mut self, count: &Expr, steps: &[Step], span: &Span) -> Flow {
         let wanted = Wanted {
             max: LARGEST,
-            ..Wanted::count(
-                format!("the count of `repeat` in team `{}`", self.around.team),
-                0,
-                0,
-            )
+            ..Wanted::count(format!("the count of `repeat` in team `{}`", self.around.team), 0, 0)
         };
         let count = number::amount(count, &wanted, self.around.scope, self.faults);
         // Without a count there is a fault already; go on for those of the body.
@@ -154,9 +137,7 @@ impl Compiler<'_> {
             self.truncate(begin);
             return flow;
         }
-        let again = Op::Again {
-            begin: begin as u32,
-        };
+        let again = Op::Again { begin: begin as u32 };
         self.push(again, span);
         let after = self.program.ops.len() as u32;
         if let Op::Loop { end, .. } | Op::Forever { end } = &mut self.program.ops[begin] {
@@ -185,10 +166,7 @@ impl Compiler<'_> {
         let flow = self.steps(steps);
         self.measuring.pop();
         if flow == Flow::NeverEnds {
-            let message = format!(
-                "measure `{}` never ends: put it inside `forever`",
-                name.text
-            );
+            let message = format!("measure `{}` never ends: put it inside `forever`", name.text);
             self.faults.push(Fault::new(name.span.clone(), message));
         }
         self.push(Op::EndMeasure { measure }, span);
@@ -199,8 +177,7 @@ impl Compiler<'_> {
         let word = self.around.scope.word(verb);
         let Some(kind) = work::find(word) else {
             let known = work::KINDS.iter().map(|kind| kind.name);
-            self.faults
-                .push(unknown_word("step", word, &verb.span, known));
+            self.faults.push(unknown_word("step", word, &verb.span, known));
             return;
         };
         let wanted = Wanted::new(format!("`{word}`"), kind.unit, 0.0, LARGEST);
@@ -255,10 +232,7 @@ impl Compiler<'_> {
             Which::At(index) => {
                 // Its range is checked with the members, of which some may never come here.
                 let what = format!("the index in `{}`", words.name);
-                let wanted = Wanted {
-                    max: LARGEST,
-                    ..Wanted::count(what, 0, 0)
-                };
+                let wanted = Wanted { max: LARGEST, ..Wanted::count(what, 0, 0) };
                 number::amount(index, &wanted, self.around.scope, self.faults).map(Pick::At)
             }
             Which::All | Which::Next | Which::Any if alone => Some(Pick::At(Amount::Fixed(0))),

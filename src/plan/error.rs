@@ -28,10 +28,7 @@ pub struct Refusal {
 
 impl Refusal {
     pub(super) fn new(message: impl Into<String>) -> Refusal {
-        Refusal {
-            message: message.into(),
-            help: None,
-        }
+        Refusal { message: message.into(), help: None }
     }
 
     pub(super) fn with_help(mut self, help: impl Into<String>) -> Refusal {

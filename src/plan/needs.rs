@@ -62,11 +62,7 @@ pub(super) fn of(plan: &Plan) -> Needs {
 
 /// Fills in the limits that leave room; refuses for each that does not.
 pub(super) fn check(plan: &mut Plan, host: &Host, refusals: &mut Vec<Refusal>) {
-    let mut checking = Checking {
-        limits: &host.limits,
-        checked: Vec::new(),
-        refusals,
-    };
+    let mut checking = Checking { limits: &host.limits, checked: Vec::new(), refusals };
     let needs = &plan.needs;
     let raised = checking.open_files(needs.open_files);
     checking.tasks(needs.tasks + TASKS_RESERVE);
@@ -93,29 +89,17 @@ struct Bound<'a> {
 
 impl Checking<'_> {
     fn holds(&mut self, need: u64, bound: Bound) {
-        let Bound {
-            of,
-            name,
-            max,
-            help,
-        } = bound;
+        let Bound { of, name, max, help } = bound;
         if need <= max {
-            self.checked.push(CheckedLimit {
-                need: of.to_owned(),
-                max,
-                name: name.to_owned(),
-            });
+            self.checked.push(CheckedLimit { need: of.to_owned(), max, name: name.to_owned() });
             return;
         }
         let shown = |n: u64| match of {
             "memory" => unit::bytes(n as f64),
             _ => n.to_string(),
         };
-        let message = format!(
-            "{name} leaves {} {of}, and this plan needs {}",
-            shown(max),
-            shown(need)
-        );
+        let message =
+            format!("{name} leaves {} {of}, and this plan needs {}", shown(max), shown(need));
         self.refusals.push(Refusal::new(message).with_help(help));
     }
 
@@ -123,16 +107,11 @@ impl Checking<'_> {
     fn open_files(&mut self, need: u64) -> Option<String> {
         let limit = self.limits.open_files?;
         // With CAP_SYS_RESOURCE the hard limit can be raised too, up to fs.nr_open.
-        let raised_to = self
-            .limits
-            .open_files_max
-            .filter(|_| self.limits.can_raise_limits);
+        let raised_to = self.limits.open_files_max.filter(|_| self.limits.can_raise_limits);
         let (name, max, help) = match raised_to {
-            Some(max) if max > limit.hard => (
-                "/proc/sys/fs/nr_open",
-                max,
-                format!("raise it as root: `echo {need} > {{}}`"),
-            ),
+            Some(max) if max > limit.hard => {
+                ("/proc/sys/fs/nr_open", max, format!("raise it as root: `echo {need} > {{}}`"))
+            }
             _ => (
                 "RLIMIT_NOFILE",
                 limit.hard,
@@ -140,15 +119,7 @@ impl Checking<'_> {
             ),
         };
         let help = help.replace("{}", name);
-        self.holds(
-            need,
-            Bound {
-                of: "open files",
-                name,
-                max,
-                help,
-            },
-        );
+        self.holds(need, Bound { of: "open files", name, max, help });
         let raised = limit.soft < need && need <= max;
         raised.then(|| {
             let soft = limit.soft;
@@ -173,12 +144,7 @@ impl Checking<'_> {
             let help = format!("raise it as root: `echo {} > {file}`", used + need);
             self.holds(
                 need,
-                Bound {
-                    of: "tasks",
-                    name: file,
-                    max: max.saturating_sub(*used),
-                    help,
-                },
+                Bound { of: "tasks", name: file, max: max.saturating_sub(*used), help },
             );
         }
         if let Some(limit) = &self.limits.system_tasks {
@@ -210,12 +176,7 @@ impl Checking<'_> {
             let help = format!("raise it as root: `echo {} > {file}`", used + need);
             self.holds(
                 need,
-                Bound {
-                    of: "memory",
-                    name: file,
-                    max: max.saturating_sub(*used),
-                    help,
-                },
+                Bound { of: "memory", name: file, max: max.saturating_sub(*used), help },
             );
         }
     }

@@ -23,12 +23,7 @@ pub(super) struct Wanted {
 
 impl Wanted {
     pub fn new(what: impl Into<String>, unit: Unit, min: f64, max: f64) -> Wanted {
-        Wanted {
-            what: what.into(),
-            unit,
-            min,
-            max,
-        }
+        Wanted { what: what.into(), unit, min, max }
     }
 
     pub fn count(what: impl Into<String>, min: u32, max: u32) -> Wanted {
@@ -43,11 +38,7 @@ impl Wanted {
             _ if value > self.max => format!("at most {}", shown(self.max)),
             _ => return None,
         };
-        Some(format!(
-            "{}, and {} must be {limit}",
-            shown(value),
-            self.what
-        ))
+        Some(format!("{}, and {} must be {limit}", shown(value), self.what))
     }
 
     fn takes(&self, unit: Unit) -> bool {
@@ -89,11 +80,7 @@ pub(super) fn amount(
     fits_unit(expr, wanted, scope, faults)?;
     // Any member will do to find names that nobody knows; divisions by zero come with the members.
     let with_me = |name: &str| {
-        if name == ME {
-            Some(0.0)
-        } else {
-            scope.lookup(name)
-        }
+        if name == ME { Some(0.0) } else { scope.lookup(name) }
     };
     if let Err(error @ EvalError::UnknownName { .. }) = expr.eval(&with_me) {
         return cannot(expr, &error, wanted, scope, faults);
@@ -105,9 +92,7 @@ pub(super) fn amount(
 
 /// The number of all members, if it is one number.
 fn same_for_all(node: &Node, size: u32) -> Option<u64> {
-    let first = of_member(node, 0)
-        .ok()
-        .filter(|first| (0.0..=LARGEST).contains(first))?;
+    let first = of_member(node, 0).ok().filter(|first| (0.0..=LARGEST).contains(first))?;
     let is_first = |me| of_member(node, me) == Ok(first);
     (1..size).all(is_first).then_some(first as u64)
 }
@@ -186,10 +171,7 @@ fn cannot<T>(
     let mut fault = Fault::new(expr.span.clone(), format!("{}: {error}", wanted.what));
     if let EvalError::UnknownName { name } = error {
         fault.help = scope.help_for(name);
-        let place = expr
-            .named_places()
-            .into_iter()
-            .find(|(known, _)| known == name);
+        let place = expr.named_places().into_iter().find(|(known, _)| known == name);
         fault.span = place.map_or(fault.span, |(_, place)| place);
     }
     faults.push(fault);
@@ -233,9 +215,5 @@ fn folded(node: &Node, scope: &Scope) -> Node {
 }
 
 fn as_expr(node: Node) -> Expr {
-    Expr {
-        text: String::new(),
-        node,
-        span: 0..0,
-    }
+    Expr { text: String::new(), node, span: 0..0 }
 }

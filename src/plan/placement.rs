@@ -41,19 +41,12 @@ pub(super) enum Level {
     Cpu,
 }
 
-const LEVELS: [(&str, Level); 4] = [
-    ("node", Level::Node),
-    ("llc", Level::Llc),
-    ("core", Level::Core),
-    ("cpu", Level::Cpu),
-];
+const LEVELS: [(&str, Level); 4] =
+    [("node", Level::Node), ("llc", Level::Llc), ("core", Level::Core), ("cpu", Level::Cpu)];
 
 impl Level {
     fn name(self) -> &'static str {
-        LEVELS
-            .iter()
-            .find(|(_, level)| *level == self)
-            .map_or("", |(name, _)| name)
+        LEVELS.iter().find(|(_, level)| *level == self).map_or("", |(name, _)| name)
     }
 
     /// What a CPU belongs to at this level.
@@ -71,16 +64,11 @@ impl Level {
         let mut groups: BTreeMap<u32, Vec<CpuId>> = BTreeMap::new();
         for cpu in cpus.iter() {
             if let Some(found) = host.topology.cpu(cpu) {
-                groups
-                    .entry(self.of(cpu, found.place))
-                    .or_default()
-                    .push(cpu);
+                groups.entry(self.of(cpu, found.place)).or_default().push(cpu);
             }
         }
         let groups = groups.into_iter();
-        groups
-            .map(|(key, cpus)| (key, cpus.into_iter().collect()))
-            .collect()
+        groups.map(|(key, cpus)| (key, cpus.into_iter().collect())).collect()
     }
 }
 
@@ -88,10 +76,7 @@ impl Level {
 pub(super) fn words(team: &Team, size: u32, scope: &Scope, faults: &mut Vec<Fault>) -> PlaceWords {
     let placement = &team.placement;
     let spread = placement.spread.as_ref();
-    let on = placement
-        .on
-        .as_ref()
-        .and_then(|word| on(word, scope, faults));
+    let on = placement.on.as_ref().and_then(|word| on(word, scope, faults));
     if let (Some(On::Level(level, number)), Some(word)) = (&on, &placement.on) {
         let numbers = (0..size).map(|me| number::checked(number, me, &wanted(*level)));
         if let Some(Err(message)) = numbers.into_iter().find(Result::is_err) {
@@ -101,20 +86,13 @@ pub(super) fn words(team: &Team, size: u32, scope: &Scope, faults: &mut Vec<Faul
     PlaceWords {
         on,
         spread: spread.and_then(|word| one_of("spread", &LEVELS, word, scope, faults)),
-        pin: if placement.pin {
-            Pin::OneCpu
-        } else {
-            Pin::Free
-        },
+        pin: if placement.pin { Pin::OneCpu } else { Pin::Free },
     }
 }
 
 fn on(word: &Word, scope: &Scope, faults: &mut Vec<Fault>) -> Option<On> {
     let text = scope.word(word).to_owned();
-    let resolved = Word {
-        text,
-        span: word.span.clone(),
-    };
+    let resolved = Word { text, span: word.span.clone() };
     let (level, expr) = match profile::On::parse(&resolved) {
         Ok(profile::On::Node(expr)) => (Level::Node, expr),
         Ok(profile::On::Llc(expr)) => (Level::Llc, expr),
@@ -130,10 +108,7 @@ fn on(word: &Word, scope: &Scope, faults: &mut Vec<Fault>) -> Option<On> {
 }
 
 fn wanted(level: Level) -> Wanted {
-    Wanted {
-        max: LARGEST,
-        ..Wanted::count(format!("`on`'s {}", level.name()), 0, 0)
-    }
+    Wanted { max: LARGEST, ..Wanted::count(format!("`on`'s {}", level.name()), 0, 0) }
 }
 
 /// The members of a team: `size` in each of `copies`.
@@ -181,11 +156,7 @@ pub(super) fn assign(
                     None => vec![cpus],
                 };
                 let taken = vec![0; groups.len()];
-                sets.push(Set {
-                    groups,
-                    taken,
-                    turn: 0,
-                });
+                sets.push(Set { groups, taken, turn: 0 });
                 known.insert(number, sets.len() - 1);
                 sets.len() - 1
             }
@@ -244,16 +215,10 @@ fn asked(on: Option<&On>, number: u64, team: &str, host: &Host) -> Result<CpuLis
             let found = match level {
                 // Nodes have the kernel's numbers; of LLCs and cores, those with allowed CPUs
                 // are counted through.
-                Level::Node => u32::try_from(number)
-                    .ok()
-                    .and_then(|node| groups.get(&node)),
-                _ => usize::try_from(number)
-                    .ok()
-                    .and_then(|at| groups.values().nth(at)),
+                Level::Node => u32::try_from(number).ok().and_then(|node| groups.get(&node)),
+                _ => usize::try_from(number).ok().and_then(|at| groups.values().nth(at)),
             };
-            found
-                .cloned()
-                .ok_or_else(|| vec![missing(*level, number, team, &groups)])
+            found.cloned().ok_or_else(|| vec![missing(*level, number, team, &groups)])
         }
     }
 }
@@ -286,11 +251,7 @@ fn listed(cpus: &CpuList, team: &str, host: &Host) -> Result<CpuList, Vec<Refusa
         if cpus.is_empty() {
             return None;
         }
-        let (s, are) = if cpus.len() == 1 {
-            ("", "is")
-        } else {
-            ("s", "are")
-        };
+        let (s, are) = if cpus.len() == 1 { ("", "is") } else { ("s", "are") };
         let message = format!(
             "team `{team}` is to run on cpu{s} {cpus}, which {are} {is}; allowed: {allowed}"
         );
@@ -299,16 +260,8 @@ fn listed(cpus: &CpuList, team: &str, host: &Host) -> Result<CpuList, Vec<Refusa
     let forbidden = cpus.and(&online).without(allowed);
     let absent = cpus.without(&online);
     let refusals: Vec<Refusal> = [
-        refusal(
-            forbidden,
-            "not allowed here",
-            "start with a wider CPU mask (`taskset -c`)",
-        ),
-        refusal(
-            absent,
-            &format!("offline or not there (online: {online})"),
-            "ask for others",
-        ),
+        refusal(forbidden, "not allowed here", "start with a wider CPU mask (`taskset -c`)"),
+        refusal(absent, &format!("offline or not there (online: {online})"), "ask for others"),
     ]
     .into_iter()
     .flatten()

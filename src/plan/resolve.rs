@@ -44,12 +44,7 @@ fn channel(channel: &Channel, scope: &Scope, faults: &mut Vec<Fault>) -> Channel
     let kind = scope.word(&channel.kind);
     let known = KINDS.iter().map(|kind| kind.name);
     if find(kind).is_none() {
-        faults.push(unknown_word(
-            "kind of channel",
-            kind,
-            &channel.kind.span,
-            known,
-        ));
+        faults.push(unknown_word("kind of channel", kind, &channel.kind.span, known));
     }
     let count = Wanted::count(format!("count of channel `{name}`"), 1, TASKS_MAX);
     let bytes = channel.bytes.as_ref();

@@ -40,15 +40,8 @@ impl Policy {
 
 /// The attributes of a team, each within its range and fitting the others.
 pub(super) fn resolve(team: &Team, scope: &Scope, faults: &mut Vec<Fault>) -> Scheduling {
-    let profile::Scheduling {
-        policy,
-        nice,
-        priority,
-        slice,
-        uclamp_min,
-        uclamp_max,
-        deadline,
-    } = &team.scheduling;
+    let profile::Scheduling { policy, nice, priority, slice, uclamp_min, uclamp_max, deadline } =
+        &team.scheduling;
     let mut number = |expr: &Option<Expr>, word: &str, unit, min, max| {
         let what = format!("`{word}` of team `{}`", team.name);
         let wanted = Wanted::new(what, unit, min, max);
@@ -60,12 +53,8 @@ pub(super) fn resolve(team: &Team, scope: &Scope, faults: &mut Vec<Fault>) -> Sc
         slice_ns: number(slice, "slice", Unit::Time, 100e3, 100e6).map(|it| it as u64),
         uclamp_min: number(uclamp_min, "uclamp_min", Unit::Count, 0.0, 1024.0).map(|it| it as u32),
         uclamp_max: number(uclamp_max, "uclamp_max", Unit::Count, 0.0, 1024.0).map(|it| it as u32),
-        policy: policy
-            .as_ref()
-            .and_then(|word| one_of("policy", &POLICIES, word, scope, faults)),
-        deadline: deadline
-            .as_ref()
-            .and_then(|times| self::deadline(times, team, scope, faults)),
+        policy: policy.as_ref().and_then(|word| one_of("policy", &POLICIES, word, scope, faults)),
+        deadline: deadline.as_ref().and_then(|times| self::deadline(times, team, scope, faults)),
     };
     let policy_failed = policy.is_some() && resolved.policy.is_none();
     if !policy_failed {
@@ -91,11 +80,7 @@ fn deadline(
         Some(deadline) => number(deadline, "deadline", DEADLINE_RUNTIME_MIN),
         None => period,
     };
-    let times = DeadlineTimes {
-        runtime_ns: runtime?,
-        deadline_ns: deadline?,
-        period_ns: period?,
-    };
+    let times = DeadlineTimes { runtime_ns: runtime?, deadline_ns: deadline?, period_ns: period? };
     if times.runtime_ns <= times.deadline_ns && times.deadline_ns <= times.period_ns {
         return Some(times);
     }
@@ -112,10 +97,7 @@ fn combine(team: &Team, resolved: &Scheduling, faults: &mut Vec<Fault>) {
     let given = &team.scheduling;
     let policy = resolved.policy.unwrap_or(Policy::Other);
     let span = |expr: &Option<Expr>| expr.as_ref().map(|expr| expr.span.clone());
-    let word = given
-        .policy
-        .as_ref()
-        .map_or(team.span.clone(), |word| word.span.clone());
+    let word = given.policy.as_ref().map_or(team.span.clone(), |word| word.span.clone());
     let mut fault = |span: Span, message: String| {
         faults.push(Fault::new(span, format!("team `{}`: {message}", team.name)));
     };
@@ -131,17 +113,11 @@ fn combine(team: &Team, resolved: &Scheduling, faults: &mut Vec<Fault>) {
         Some(span) if !policy.is_real_time() => {
             fault(
                 span,
-                format!(
-                    "policy `{}` takes no `priority`, only fifo and rr do",
-                    policy.name()
-                ),
+                format!("policy `{}` takes no `priority`, only fifo and rr do", policy.name()),
             );
         }
         None if policy.is_real_time() => {
-            fault(
-                word.clone(),
-                format!("policy `{}` needs a `priority` (1 to 99)", policy.name()),
-            );
+            fault(word.clone(), format!("policy `{}` needs a `priority` (1 to 99)", policy.name()));
         }
         _ => {}
     }
@@ -154,15 +130,9 @@ fn combine(team: &Team, resolved: &Scheduling, faults: &mut Vec<Fault>) {
     match (&given.deadline, policy == Policy::Deadline) {
         (Some(times), false) => {
             let span = times.runtime.span.clone();
-            fault(
-                span,
-                format!("policy `{}` takes no deadline times", policy.name()),
-            );
+            fault(span, format!("policy `{}` takes no deadline times", policy.name()));
         }
-        (None, true) => fault(
-            word,
-            "policy `deadline` needs a runtime and a period".to_owned(),
-        ),
+        (None, true) => fault(word, "policy `deadline` needs a runtime and a period".to_owned()),
         _ => {}
     }
     // __sched_setscheduler in kernel/sched/syscalls.c, v6.12: the mask must span the root domain.
@@ -176,13 +146,7 @@ fn combine(team: &Team, resolved: &Scheduling, faults: &mut Vec<Fault>) {
 
 /// What this user may not do, or this kernel cannot.
 pub(super) fn rights(team: &TeamPlan, host: &Host, refusals: &mut Vec<Refusal>) {
-    let Scheduling {
-        policy,
-        nice,
-        priority,
-        slice_ns,
-        ..
-    } = &team.scheduling;
+    let Scheduling { policy, nice, priority, slice_ns, .. } = &team.scheduling;
     let name = &team.name;
     let limits = &host.limits;
     let nobody_knows = limits.rt_priority.is_none();

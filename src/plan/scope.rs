@@ -25,20 +25,12 @@ pub(super) struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     pub fn new(profile: &'a Profile, facts: Facts, bound: &'a Bound) -> Scope<'a> {
-        Scope {
-            profile,
-            facts,
-            bound,
-            size: None,
-        }
+        Scope { profile, facts, bound, size: None }
     }
 
     /// The same names inside a team of this size.
     pub fn in_team(&self, size: u32) -> Scope<'a> {
-        Scope {
-            size: Some(size),
-            ..self.clone()
-        }
+        Scope { size: Some(size), ..self.clone() }
     }
 
     /// The size of the team around, if there is one.
@@ -98,11 +90,7 @@ pub(super) fn typed(text: &str, what: &str, faults: &mut Vec<Fault>) -> Option<E
         Ok(expr) => Some(Expr { span: 0..0, ..expr }),
         Err(fault) => {
             let message = format!("{what}: {}", fault.message);
-            faults.push(Fault {
-                message,
-                span: 0..0,
-                help: fault.help,
-            });
+            faults.push(Fault { message, span: 0..0, help: fault.help });
             None
         }
     }

@@ -84,11 +84,8 @@ impl Lines {
 fn head(plan: &Plan, lines: &mut Lines) {
     lines.line(0, &format!("{}: {}", plan.profile, plan.about));
     lines.blank();
-    let params: Vec<String> = plan
-        .params
-        .iter()
-        .map(|(name, value)| format!("{name} = {value}"))
-        .collect();
+    let params: Vec<String> =
+        plan.params.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     if !params.is_empty() {
         lines.line(1, &format!("params   {}", params.join(", ")));
     }
@@ -138,9 +135,7 @@ fn counted(n: usize, what: &str) -> String {
 }
 
 fn channel(channel: &ChannelPlan, traffic: &Traffic) -> String {
-    let ChannelPlan {
-        name, kind, count, ..
-    } = channel;
+    let ChannelPlan { name, kind, count, .. } = channel;
     let (wakers, wakees) = (traffic.sent.tasks_max(), traffic.received.tasks_max());
     let shape = match wakers + wakees {
         0 => "not used".to_owned(),
@@ -151,11 +146,7 @@ fn channel(channel: &ChannelPlan, traffic: &Traffic) -> String {
             counted(wakees as usize, "wakee"),
         ),
     };
-    let across = if channel.across_processes {
-        ", between processes"
-    } else {
-        ""
-    };
+    let across = if channel.across_processes { ", between processes" } else { "" };
     let size = size(channel, channel.bytes);
     format!("{name}: {count} x {kind}{size}, {shape}{across}")
 }
@@ -169,19 +160,11 @@ fn size(channel: &ChannelPlan, bytes: u32) -> String {
 }
 
 fn in_each_copy(plan: &Plan) -> &'static str {
-    if plan.copies == 1 {
-        ""
-    } else {
-        " in each copy"
-    }
+    if plan.copies == 1 { "" } else { " in each copy" }
 }
 
 fn team(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
-    let background = if team.background {
-        ", in the background"
-    } else {
-        ""
-    };
+    let background = if team.background { ", in the background" } else { "" };
     let size = match (team.size, team.form) {
         (1, Form::Threads) => "1 thread".to_owned(),
         (1, Form::Processes) => "1 process".to_owned(),
@@ -213,15 +196,8 @@ fn placement(cpus: &[CpuList]) -> String {
 
 fn scheduling(scheduling: &Scheduling) -> Option<String> {
     let time = |ns: u64| unit::exact(ns as f64, Unit::Time);
-    let Scheduling {
-        policy,
-        nice,
-        priority,
-        slice_ns,
-        uclamp_min,
-        uclamp_max,
-        deadline,
-    } = scheduling;
+    let Scheduling { policy, nice, priority, slice_ns, uclamp_min, uclamp_max, deadline } =
+        scheduling;
     let parts = [
         policy.map(|policy| format!("policy {}", policy.name())),
         nice.map(|nice| format!("nice {nice}")),
@@ -252,10 +228,7 @@ fn program(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
             Op::Again { .. } | Op::EndMeasure { .. } => depth -= 1,
             _ => lines.line(depth, &step(op, team, plan)),
         }
-        if matches!(
-            op,
-            Op::Loop { .. } | Op::Forever { .. } | Op::Measure { .. }
-        ) {
+        if matches!(op, Op::Loop { .. } | Op::Forever { .. } | Op::Measure { .. }) {
             depth += 1;
         }
     }
@@ -264,22 +237,12 @@ fn program(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
 /// One operation in the words of the profile.
 fn step(op: &Op, team: &TeamPlan, plan: &Plan) -> String {
     match op {
-        Op::Send {
-            channel,
-            pick,
-            bytes,
-        } => format!(
-            "send {}",
-            message(&plan.channels[*channel as usize], pick, *bytes)
-        ),
-        Op::Receive {
-            channel,
-            pick,
-            bytes,
-        } => format!(
-            "receive {}",
-            message(&plan.channels[*channel as usize], pick, *bytes)
-        ),
+        Op::Send { channel, pick, bytes } => {
+            format!("send {}", message(&plan.channels[*channel as usize], pick, *bytes))
+        }
+        Op::Receive { channel, pick, bytes } => {
+            format!("receive {}", message(&plan.channels[*channel as usize], pick, *bytes))
+        }
         Op::Loop { count, .. } => format!("repeat {}", amount(count, Unit::Count)),
         Op::Forever { .. } => "forever".to_owned(),
         Op::Measure { measure } => format!("measure {}", team.measures[*measure as usize]),

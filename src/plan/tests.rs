@@ -17,19 +17,14 @@ fn host(machine: &str) -> Host {
 }
 
 fn profile(text: &str) -> Profile {
-    let source = Source {
-        path: "test.toml".to_owned(),
-        text: text.to_owned(),
-    };
+    let source = Source { path: "test.toml".to_owned(), text: text.to_owned() };
     Profile::parse("test", source).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
 fn overrides(params: &[(&str, &str)]) -> Overrides {
     let params = params.iter();
     Overrides {
-        params: params
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .collect(),
+        params: params.map(|(name, value)| (name.to_string(), value.to_string())).collect(),
         ..Overrides::default()
     }
 }

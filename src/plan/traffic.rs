@@ -119,11 +119,7 @@ pub(super) fn of(teams: &[TeamPlan], channels: &[ChannelPlan]) -> (Vec<Traffic>,
         }
         let found = walk.faulty.into_iter().enumerate();
         faults.extend(found.filter_map(|(op, message)| {
-            message.map(|message| MemberFault {
-                team: index,
-                op,
-                message,
-            })
+            message.map(|message| MemberFault { team: index, op, message })
         }));
     }
     (traffic, faults)
@@ -191,14 +187,7 @@ impl Walk<'_> {
                 }
                 Op::Receive { channel, pick, .. } => {
                     let messages = rounds.saturating_mul(alike.into());
-                    self.message(
-                        at,
-                        Direction::Received,
-                        *channel as usize,
-                        pick,
-                        me,
-                        messages,
-                    );
+                    self.message(at, Direction::Received, *channel as usize, pick, me, messages);
                 }
                 Op::Work { kind, amount } => {
                     let unit = crate::step::work::find(kind).map(|kind| kind.unit);
@@ -282,9 +271,7 @@ impl Walk<'_> {
                 Direction::Received => {
                     traffic.received.add_tasks(instance, alike, count);
                     if !self.team.background {
-                        traffic
-                            .received_foreground
-                            .add_tasks(instance, alike, count);
+                        traffic.received_foreground.add_tasks(instance, alike, count);
                     }
                 }
             }

@@ -53,10 +53,7 @@ impl Profile {
                 None => format!("it has {}", known.collect::<Vec<_>>().join(", ")),
             };
             let message = format!("`{}` has no parameter `{name}`: {help}", self.name);
-            errors.push(SettingError {
-                param: name.clone(),
-                message,
-            });
+            errors.push(SettingError { param: name.clone(), message });
         }
         for param in &self.params {
             let given = overrides.iter().rev().find(|(name, _)| *name == param.name);
@@ -69,11 +66,7 @@ impl Profile {
                 Err(error) => errors.push(error),
             }
         }
-        if errors.is_empty() {
-            Ok(bound)
-        } else {
-            Err(errors)
-        }
+        if errors.is_empty() { Ok(bound) } else { Err(errors) }
     }
 
     /// What an expression of this profile counts; `None` if that cannot be told, as for 0.
@@ -91,10 +84,7 @@ impl Profile {
 
 impl Bound {
     pub fn get(&self, name: &str) -> Option<&Setting> {
-        self.settings
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, setting)| setting)
+        self.settings.iter().find(|(known, _)| known == name).map(|(_, setting)| setting)
     }
 
     /// The value of a parameter that is a number.
@@ -120,10 +110,7 @@ impl Param {
         match &self.value {
             ParamValue::Number { .. } => {
                 let expr = Expr::parse(text, 0).map_err(|fault| {
-                    let help = fault
-                        .help
-                        .map(|help| format!("; {help}"))
-                        .unwrap_or_default();
+                    let help = fault.help.map(|help| format!("; {help}")).unwrap_or_default();
                     self.error(text, &format!("{}{help}", fault.message))
                 })?;
                 self.evaluated(&expr, facts)
@@ -136,13 +123,8 @@ impl Param {
                     return Ok(Setting::Word(text.to_owned()));
                 }
                 let near = nearest(text, choices.iter().map(String::as_str));
-                let near = near
-                    .map(|near| format!("; did you mean `{near}`?"))
-                    .unwrap_or_default();
-                Err(self.error(
-                    text,
-                    &format!("must be one of {}{near}", choices.join(", ")),
-                ))
+                let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                Err(self.error(text, &format!("must be one of {}{near}", choices.join(", "))))
             }
         }
     }
@@ -166,10 +148,7 @@ impl Param {
 
     fn error(&self, text: &str, what: &str) -> SettingError {
         let message = format!("{} = {text}: {what}", self.name);
-        SettingError {
-            param: self.name.clone(),
-            message,
-        }
+        SettingError { param: self.name.clone(), message }
     }
 
     fn evaluated(&self, expr: &Expr, facts: Facts<'_>) -> Result<Setting, SettingError> {
@@ -182,9 +161,7 @@ impl Param {
                 EvalError::UnknownName { name } => nearest(name, FACTS.iter().map(|row| row.name)),
                 _ => None,
             };
-            let help = near
-                .map(|near| format!("; did you mean `{near}`?"))
-                .unwrap_or_default();
+            let help = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             self.error(&expr.text, &format!("{error}{help}"))
         })?;
         match expr.unit(&|_| Some(Unit::Count)) {
@@ -192,11 +169,7 @@ impl Param {
             Ok(Some(found)) if !fits(found, unit) => {
                 let help = unit_help(unit).filter(|_| found == Unit::Count);
                 let help = help.map(|help| format!("; {help}")).unwrap_or_default();
-                let what = format!(
-                    "must be {}, not {}{help}",
-                    described(unit),
-                    described(found)
-                );
+                let what = format!("must be {}, not {}{help}", described(unit), described(found));
                 return Err(self.error(&expr.text, &what));
             }
             Ok(_) => {}
@@ -205,11 +178,7 @@ impl Param {
         if unit == Unit::Count && is_literal && value.fract() != 0.0 {
             return Err(self.error(&expr.text, "must be a whole number"));
         }
-        let value = if unit == Unit::Count {
-            value.floor()
-        } else {
-            value
-        };
+        let value = if unit == Unit::Count { value.floor() } else { value };
         let most = limits.1.min(NUMBER_MAX);
         if value < limits.0 || value > most {
             let range = described_range(value, (limits.0, most), unit);
@@ -233,9 +202,7 @@ mod tests {
 
     fn check(param: &Param, cases: &[(&str, Result<f64, &str>)]) {
         for (text, expected) in cases {
-            let found = param
-                .parse_override(text, &facts)
-                .map_err(|error| error.message);
+            let found = param.parse_override(text, &facts).map_err(|error| error.message);
             let expected = expected.map(Setting::Number).map_err(str::to_owned);
             assert_eq!(found, expected, "{text}");
         }
@@ -254,33 +221,18 @@ mod tests {
                 ("0", Err("groups = 0: must be 1 to 1000")),
                 ("-5", Err("groups = -5: must be 1 to 1000")),
                 ("1e18", Err("groups = 1e18: must be 1 to 1000")),
-                (
-                    "cpus * 1000",
-                    Err("groups = cpus * 1000: must be 1 to 1000 (here 8000)"),
-                ),
+                ("cpus * 1000", Err("groups = cpus * 1000: must be 1 to 1000 (here 8000)")),
                 ("1.5", Err("groups = 1.5: must be a whole number")),
-                (
-                    "10ms",
-                    Err("groups = 10ms: must be a plain number, not a time"),
-                ),
-                (
-                    "cpsu",
-                    Err("groups = cpsu: unknown name `cpsu`; did you mean `cpus`?"),
-                ),
+                ("10ms", Err("groups = 10ms: must be a plain number, not a time")),
+                ("cpsu", Err("groups = cpsu: unknown name `cpsu`; did you mean `cpus`?")),
                 ("me", Err("groups = me: unknown name `me`")),
                 ("1/0", Err("groups = 1/0: `1 / 0` divides by zero")),
-                (
-                    "NaN",
-                    Err("groups = NaN: `NaN` is not a name: names are lower case"),
-                ),
+                ("NaN", Err("groups = NaN: `NaN` is not a name: names are lower case")),
                 ("", Err("groups = : the expression is empty")),
             ],
         );
         let error = groups.parse_override("1x", &facts).unwrap_err().message;
-        assert!(
-            error.starts_with("groups = 1x: unknown unit `x`; units are ns, us"),
-            "{error}"
-        );
+        assert!(error.starts_with("groups = 1x: unknown unit `x`; units are ns, us"), "{error}");
     }
 
     #[test]
@@ -291,10 +243,7 @@ mod tests {
             &Param::number("interval", "1ms"),
             &[("10us", Ok(10e3)), ("0", Ok(0.0)), ("5", Err(&bare))],
         );
-        check(
-            &Param::number("bytes", "4 B"),
-            &[("100", Ok(100.0)), ("4 KiB", Ok(4096.0))],
-        );
+        check(&Param::number("bytes", "4 B"), &[("100", Ok(100.0)), ("4 KiB", Ok(4096.0))]);
         check(
             &Param::number("bytes", "4 B").at_least(1),
             &[("0", Err("bytes = 0: must be 1B or more"))],
@@ -304,10 +253,7 @@ mod tests {
     #[test]
     fn words() {
         let kind = Param::word("kind", "pipe").choices(["pipe", "futex"]);
-        let set = |text| {
-            kind.parse_override(text, &facts)
-                .map_err(|error| error.message)
-        };
+        let set = |text| kind.parse_override(text, &facts).map_err(|error| error.message);
         assert_eq!(set("futex"), Ok(Setting::Word("futex".into())));
         let wanted = "kind = pip: must be one of pipe, futex; did you mean `pipe`?";
         assert_eq!(set("pip"), Err(wanted.into()));
@@ -319,19 +265,13 @@ mod tests {
             .param(Param::number("groups", "cpus / 2").at_least(1))
             .param(Param::word("kind", "pipe"));
         let given = |list: &[(&str, &str)]| -> Vec<(String, String)> {
-            list.iter()
-                .map(|(name, text)| (name.to_string(), text.to_string()))
-                .collect()
+            list.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect()
         };
-        let bound = profile
-            .bind(&given(&[("kind", "a"), ("kind", "futex")]), &facts)
-            .unwrap();
+        let bound = profile.bind(&given(&[("kind", "a"), ("kind", "futex")]), &facts).unwrap();
         assert_eq!(bound.number("groups"), Some(4.0));
         assert_eq!(bound.word(&Word::from("kind")), "futex");
         assert_eq!(bound.word(&Word::from("other")), "other");
-        let errors = profile
-            .bind(&given(&[("group", "3"), ("groups", "0")]), &facts)
-            .unwrap_err();
+        let errors = profile.bind(&given(&[("group", "3"), ("groups", "0")]), &facts).unwrap_err();
         let messages: Vec<_> = errors.iter().map(|error| error.message.as_str()).collect();
         let unknown = "`p` has no parameter `group`: did you mean `groups`?";
         assert_eq!(messages, [unknown, "groups = 0: must be 1 or more"]);

@@ -14,10 +14,7 @@ use std::time::Duration;
 
 impl From<&str> for Word {
     fn from(text: &str) -> Word {
-        Word {
-            text: text.to_owned(),
-            span: 0..0,
-        }
+        Word { text: text.to_owned(), span: 0..0 }
     }
 }
 
@@ -26,11 +23,7 @@ impl From<&str> for Expr {
         match Expr::parse(text, 0) {
             Ok(expr) => Expr { span: 0..0, ..expr },
             // No such name can be known, so it is refused wherever it is looked at.
-            Err(_) => Expr {
-                text: text.to_owned(),
-                node: Node::Name(text.to_owned()),
-                span: 0..0,
-            },
+            Err(_) => Expr { text: text.to_owned(), node: Node::Name(text.to_owned()), span: 0..0 },
         }
     }
 }
@@ -55,10 +48,7 @@ impl From<Duration> for Expr {
 
 impl From<&str> for Address {
     fn from(text: &str) -> Address {
-        let whole = || Address {
-            channel: Word::from(text),
-            which: Which::All,
-        };
+        let whole = || Address { channel: Word::from(text), which: Which::All };
         let Some((name, rest)) = text.split_once('[') else {
             return whole();
         };
@@ -71,10 +61,7 @@ impl From<&str> for Address {
             "any" => Which::Any,
             _ => Which::At(Expr::from(index)),
         };
-        Address {
-            channel: Word::from(name),
-            which,
-        }
+        Address { channel: Word::from(name), which }
     }
 }
 
@@ -141,10 +128,7 @@ impl Profile {
     }
 
     pub fn watch(mut self, metric: &str, about: &str) -> Profile {
-        self.watch.push(Watch {
-            metric: Word::from(metric),
-            about: about.to_owned(),
-        });
+        self.watch.push(Watch { metric: Word::from(metric), about: about.to_owned() });
         self
     }
 
@@ -160,10 +144,7 @@ impl Profile {
 
     /// The profile as if read from the text that it prints as, or all that is wrong in it.
     pub fn checked(self) -> Result<Profile, Faults> {
-        let source = Source {
-            path: String::new(),
-            text: self.to_toml(),
-        };
+        let source = Source { path: String::new(), text: self.to_toml() };
         Profile::parse(&self.name, source)
     }
 }
@@ -172,41 +153,17 @@ impl Param {
     /// A number, of the unit of its default.
     pub fn number(name: &str, default: impl Into<Expr>) -> Param {
         let default = default.into();
-        let unit = default
-            .unit(&|_| Some(Unit::Count))
-            .ok()
-            .flatten()
-            .unwrap_or(Unit::Count);
-        Param::new(
-            name,
-            ParamValue::Number {
-                default,
-                unit,
-                min: 0.0,
-                max: f64::INFINITY,
-            },
-        )
+        let unit = default.unit(&|_| Some(Unit::Count)).ok().flatten().unwrap_or(Unit::Count);
+        Param::new(name, ParamValue::Number { default, unit, min: 0.0, max: f64::INFINITY })
     }
 
     /// A word, such as the kind of a channel.
     pub fn word(name: &str, default: &str) -> Param {
-        Param::new(
-            name,
-            ParamValue::Word {
-                default: Word::from(default),
-                choices: Vec::new(),
-            },
-        )
+        Param::new(name, ParamValue::Word { default: Word::from(default), choices: Vec::new() })
     }
 
     fn new(name: &str, value: ParamValue) -> Param {
-        Param {
-            name: name.to_owned(),
-            span: 0..0,
-            short: None,
-            about: String::new(),
-            value,
-        }
+        Param { name: name.to_owned(), span: 0..0, short: None, about: String::new(), value }
     }
 
     /// Smallest value, in base units. Means nothing for a word.
@@ -248,13 +205,7 @@ impl Channel {
     /// One channel.
     pub fn new(name: &str, kind: &str) -> Channel {
         let count = Expr::number(1.0, Unit::Count);
-        Channel {
-            name: name.to_owned(),
-            span: 0..0,
-            kind: Word::from(kind),
-            count,
-            bytes: None,
-        }
+        Channel { name: name.to_owned(), span: 0..0, kind: Word::from(kind), count, bytes: None }
     }
 
     pub fn count(mut self, count: impl Into<Expr>) -> Channel {
@@ -335,11 +286,7 @@ impl Team {
     pub fn deadline(mut self, runtime: impl Into<Expr>, period: impl Into<Expr>) -> Team {
         self.scheduling.policy = Some(Word::from("deadline"));
         let (runtime, period) = (runtime.into(), period.into());
-        self.scheduling.deadline = Some(Deadline {
-            runtime,
-            deadline: None,
-            period,
-        });
+        self.scheduling.deadline = Some(Deadline { runtime, deadline: None, period });
         self
     }
 
@@ -358,19 +305,11 @@ impl From<Action> for Step {
 impl Step {
     /// Sends to `inbox[me]`, `inbox[*]`, `inbox[next]`, `inbox[any]`, ...
     pub fn send(to: impl Into<Address>) -> Step {
-        Action::Send {
-            to: to.into(),
-            bytes: None,
-        }
-        .into()
+        Action::Send { to: to.into(), bytes: None }.into()
     }
 
     pub fn receive(from: impl Into<Address>) -> Step {
-        Action::Receive {
-            from: from.into(),
-            bytes: None,
-        }
-        .into()
+        Action::Receive { from: from.into(), bytes: None }.into()
     }
 
     /// Size of the message that is sent or received. Means nothing for other steps.
@@ -382,35 +321,20 @@ impl Step {
     }
 
     pub fn repeat(count: impl Into<Expr>, steps: impl IntoIterator<Item = Step>) -> Step {
-        Action::Repeat {
-            count: count.into(),
-            steps: steps.into_iter().collect(),
-        }
-        .into()
+        Action::Repeat { count: count.into(), steps: steps.into_iter().collect() }.into()
     }
 
     pub fn forever(steps: impl IntoIterator<Item = Step>) -> Step {
-        Action::Forever {
-            steps: steps.into_iter().collect(),
-        }
-        .into()
+        Action::Forever { steps: steps.into_iter().collect() }.into()
     }
 
     pub fn measure(name: &str, steps: impl IntoIterator<Item = Step>) -> Step {
         let steps = steps.into_iter().collect();
-        Action::Measure {
-            name: Word::from(name),
-            steps,
-        }
-        .into()
+        Action::Measure { name: Word::from(name), steps }.into()
     }
 
     /// Burns or passes time: `spin`, `work`, `sleep`.
     pub fn act(verb: &str, amount: impl Into<Expr>) -> Step {
-        Action::Act {
-            verb: Word::from(verb),
-            amount: amount.into(),
-        }
-        .into()
+        Action::Act { verb: Word::from(verb), amount: amount.into() }.into()
     }
 }

@@ -17,18 +17,9 @@ pub struct Builtin {
 
 /// Every built-in profile, the smallest idea first.
 pub const BUILTINS: &[Builtin] = &[
-    Builtin {
-        name: "pingpong",
-        text: include_str!("../../profiles/pingpong.toml"),
-    },
-    Builtin {
-        name: "fanout",
-        text: include_str!("../../profiles/fanout.toml"),
-    },
-    Builtin {
-        name: "hackbench",
-        text: include_str!("../../profiles/hackbench.toml"),
-    },
+    Builtin { name: "pingpong", text: include_str!("../../profiles/pingpong.toml") },
+    Builtin { name: "fanout", text: include_str!("../../profiles/fanout.toml") },
+    Builtin { name: "hackbench", text: include_str!("../../profiles/hackbench.toml") },
 ];
 
 /// A profile file larger than this is no profile.
@@ -48,13 +39,7 @@ pub enum LoadError {
 impl Builtin {
     pub fn profile(&self) -> Result<Profile, Faults> {
         let path = format!("profiles/{}.toml", self.name);
-        Profile::parse(
-            self.name,
-            Source {
-                path,
-                text: self.text.to_owned(),
-            },
-        )
+        Profile::parse(self.name, Source { path, text: self.text.to_owned() })
     }
 }
 
@@ -83,10 +68,7 @@ pub fn load(profile: &str) -> Result<Profile, LoadError> {
                     format!("there are {known}; a file needs a `/` or the ending `.toml`")
                 }
             };
-            Err(LoadError::NoSuchProfile {
-                name: profile.to_owned(),
-                help,
-            })
+            Err(LoadError::NoSuchProfile { name: profile.to_owned(), help })
         }
     }
 }
@@ -94,28 +76,19 @@ pub fn load(profile: &str) -> Result<Profile, LoadError> {
 /// Loads the profile of a file, which is called as the file is.
 pub fn load_file(path: &Path) -> Result<Profile, LoadError> {
     let shown = path.display().to_string();
-    let unreadable = |reason: String| LoadError::Unreadable {
-        path: shown.clone(),
-        reason,
-    };
+    let unreadable = |reason: String| LoadError::Unreadable { path: shown.clone(), reason };
     let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
     let mut bytes = Vec::new();
     let mut limited = file.take(FILE_BYTES_MAX + 1);
-    limited
-        .read_to_end(&mut bytes)
-        .map_err(|error| unreadable(error.to_string()))?;
+    limited.read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(unreadable(format!(
-            "it is larger than {FILE_BYTES_MAX} bytes"
-        )));
+        return Err(unreadable(format!("it is larger than {FILE_BYTES_MAX} bytes")));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         unreadable(format!("byte {at} is not UTF-8 text"))
     })?;
-    let name = path
-        .file_stem()
-        .map_or_else(|| shown.clone(), |s| s.to_string_lossy().into_owned());
+    let name = path.file_stem().map_or_else(|| shown.clone(), |s| s.to_string_lossy().into_owned());
     Ok(Profile::parse(&name, Source { path: shown, text })?)
 }
 
@@ -127,32 +100,13 @@ mod tests {
     #[test]
     fn built_ins_are_sound() {
         for builtin in BUILTINS {
-            let profile = builtin
-                .profile()
-                .unwrap_or_else(|faults| panic!("{faults}"));
+            let profile = builtin.profile().unwrap_or_else(|faults| panic!("{faults}"));
             assert_eq!(profile.name, builtin.name);
-            assert!(
-                !profile.watch.is_empty(),
-                "{}: says what to watch",
-                builtin.name
-            );
-            let head = builtin
-                .text
-                .lines()
-                .take_while(|line| line.starts_with('#'))
-                .count();
-            assert!(
-                head > 5,
-                "{}: a head comment says what it exercises",
-                builtin.name
-            );
+            assert!(!profile.watch.is_empty(), "{}: says what to watch", builtin.name);
+            let head = builtin.text.lines().take_while(|line| line.starts_with('#')).count();
+            assert!(head > 5, "{}: a head comment says what it exercises", builtin.name);
             for param in &profile.params {
-                assert!(
-                    !param.about.is_empty(),
-                    "{}: {} has help",
-                    builtin.name,
-                    param.name
-                );
+                assert!(!param.about.is_empty(), "{}: {} has help", builtin.name, param.name);
             }
         }
     }
@@ -170,11 +124,7 @@ mod tests {
     fn hackbench_counts_its_messages() {
         let profile = find("hackbench").unwrap().profile().unwrap();
         let default = |name: &str| {
-            let param = profile
-                .params
-                .iter()
-                .find(|param| param.name == name)
-                .unwrap();
+            let param = profile.params.iter().find(|param| param.name == name).unwrap();
             match &param.value {
                 ParamValue::Number { default, .. } => Expr::constant(default),
                 ParamValue::Word { .. } => None,
@@ -191,18 +141,9 @@ mod tests {
             let error = load(name).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
-        check(
-            "hackbnech",
-            "no profile is called `hackbnech`: did you mean `hackbench`?",
-        );
-        check(
-            "stream",
-            "there are pingpong, fanout, hackbench; a file needs",
-        );
-        check(
-            "no/such.toml",
-            "cannot read profile `no/such.toml`: No such file",
-        );
+        check("hackbnech", "no profile is called `hackbnech`: did you mean `hackbench`?");
+        check("stream", "there are pingpong, fanout, hackbench; a file needs");
+        check("no/such.toml", "cannot read profile `no/such.toml`: No such file");
         check("/", "cannot read profile `/`: Is a directory");
         check("/dev/zero", "it is larger than 1048576 bytes");
         let dir = tempfile::tempdir().unwrap();

@@ -120,20 +120,9 @@ impl Expr {
     /// A constant, for profiles built in Rust.
     pub fn number(value: f64, unit: Unit) -> Expr {
         let text = crate::base::unit::exact(value, unit);
-        let literal = Node::Number {
-            value: value.abs(),
-            unit,
-        };
-        let node = if value < 0.0 {
-            Node::Negate(Box::new(literal))
-        } else {
-            literal
-        };
-        Expr {
-            text,
-            node,
-            span: 0..0,
-        }
+        let literal = Node::Number { value: value.abs(), unit };
+        let node = if value < 0.0 { Node::Negate(Box::new(literal)) } else { literal };
+        Expr { text, node, span: 0..0 }
     }
 
     /// The value with each name replaced by what `lookup` gives.
@@ -176,9 +165,7 @@ impl Node {
                     Op::Subtract => left - right,
                     Op::Multiply => left * right,
                     Op::Divide | Op::Remainder if right == 0.0 => {
-                        return Err(EvalError::DivisionByZero {
-                            text: self.to_string(),
-                        });
+                        return Err(EvalError::DivisionByZero { text: self.to_string() });
                     }
                     Op::Divide => left / right,
                     Op::Remainder => left % right,
@@ -193,9 +180,7 @@ impl Node {
         if value.is_finite() {
             Ok(value)
         } else {
-            Err(EvalError::TooLarge {
-                text: self.to_string(),
-            })
+            Err(EvalError::TooLarge { text: self.to_string() })
         }
     }
 
@@ -223,11 +208,7 @@ impl Node {
             Node::Negate(_) => side == Side::Right && of == Op::Remainder,
             _ => false,
         };
-        if loose {
-            write!(f, "({self})")
-        } else {
-            write!(f, "{self}")
-        }
+        if loose { write!(f, "({self})") } else { write!(f, "{self}") }
     }
 }
 
@@ -325,10 +306,7 @@ mod tests {
         check("nan + 1", "unknown name `nan`");
         check("1 / zero", "`1 / zero` divides by zero");
         check("1 % (zero * 2)", "`1 % (zero * 2)` divides by zero");
-        check(
-            "1e300 * 1e300",
-            &format!("`{0} * {0}` is too large a number", 1e300),
-        );
+        check("1e300 * 1e300", &format!("`{0} * {0}` is too large a number", 1e300));
         check("cpsu", "unknown name `cpsu`");
     }
 

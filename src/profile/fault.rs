@@ -19,11 +19,7 @@ pub struct Fault {
 
 impl Fault {
     pub fn new(span: Span, message: impl Into<String>) -> Fault {
-        Fault {
-            message: message.into(),
-            span,
-            help: None,
-        }
+        Fault { message: message.into(), span, help: None }
     }
 
     /// The same with what would help.
@@ -53,11 +49,7 @@ const PRINTED_MAX: usize = 50;
 
 impl Faults {
     pub fn new(source: &Source, list: Vec<Fault>) -> Faults {
-        Faults {
-            path: source.path.clone(),
-            text: source.text.clone(),
-            list,
-        }
+        Faults { path: source.path.clone(), text: source.text.clone(), list }
     }
 
     /// The faults as text, one blank line between them, without a newline at the end.
@@ -91,14 +83,9 @@ impl Faults {
         if !self.path.is_empty() {
             snippet = snippet.path(self.path.as_str());
         }
-        let group = title
-            .element(snippet)
-            .elements(help.map(|help| Level::HELP.message(help)));
+        let group = title.element(snippet).elements(help.map(|help| Level::HELP.message(help)));
         let text = renderer.render(&[group]);
-        text.lines()
-            .map(str::trim_end)
-            .collect::<Vec<_>>()
-            .join("\n")
+        text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -128,10 +115,7 @@ mod tests {
     use super::*;
 
     fn faults(text: &str, list: Vec<Fault>) -> Faults {
-        let source = Source {
-            path: "my.toml".into(),
-            text: text.into(),
-        };
+        let source = Source { path: "my.toml".into(), text: text.into() };
         Faults::new(&source, list)
     }
 
@@ -175,9 +159,7 @@ mod tests {
 
     #[test]
     fn leaves_out_what_nobody_would_read() {
-        let list = (0..60)
-            .map(|i| Fault::new(0..1, format!("fault {i}")))
-            .collect();
+        let list = (0..60).map(|i| Fault::new(0..1, format!("fault {i}"))).collect();
         let printed = faults("text", list).to_string();
         assert!(printed.ends_with("\n\nand 10 more faults"), "{printed}");
         assert_eq!(printed.matches("error: ").count(), PRINTED_MAX);

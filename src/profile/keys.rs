@@ -9,11 +9,7 @@ use crate::base::Unit;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Form {
     /// A number or an expression; `unit` `None`: whatever the place of use wants.
-    Number {
-        unit: Option<Unit>,
-        min: f64,
-        max: f64,
-    },
+    Number { unit: Option<Unit>, min: f64, max: f64 },
     /// One of these words, or the name of a parameter that stands for one; empty: checked later.
     Word(&'static [&'static str]),
     /// `inbox[me]`.
@@ -54,40 +50,22 @@ pub struct KeyRow {
 pub const NUMBER_MAX: f64 = 9_007_199_254_740_992.0;
 
 const fn number(unit: Unit, min: f64) -> Form {
-    Form::Number {
-        unit: Some(unit),
-        min,
-        max: NUMBER_MAX,
-    }
+    Form::Number { unit: Some(unit), min, max: NUMBER_MAX }
 }
 
 const fn between(min: f64, max: f64) -> Form {
-    Form::Number {
-        unit: Some(Unit::Count),
-        min,
-        max,
-    }
+    Form::Number { unit: Some(Unit::Count), min, max }
 }
 
 const fn row(key: &'static str, form: Form, absent: Absent, about: &'static str) -> KeyRow {
-    KeyRow {
-        key,
-        form,
-        absent,
-        about,
-    }
+    KeyRow { key, form, absent, about }
 }
 
 use Absent::{Default, Means, Required};
 
 /// The keys at the top of a profile.
 pub const PROFILE: &[KeyRow] = &[
-    row(
-        "about",
-        Form::Text,
-        Required("\"...\""),
-        "one line: what the threads do",
-    ),
+    row("about", Form::Text, Required("\"...\""), "one line: what the threads do"),
     row(
         "copies",
         number(Unit::Count, 1.0),
@@ -100,88 +78,41 @@ pub const PROFILE: &[KeyRow] = &[
         Means("each task does its steps once"),
         "length of the measured window; tasks start their steps over until it has passed",
     ),
-    row(
-        "warmup",
-        number(Unit::Time, 0.0),
-        Default("0ns"),
-        "time before the window, not measured",
-    ),
+    row("warmup", number(Unit::Time, 0.0), Default("0ns"), "time before the window, not measured"),
     row(
         "watch",
         Form::Table(&[]),
         Means("nothing is singled out"),
         "metric = \"what it separates\", the first being the profile's result",
     ),
-    row(
-        "param",
-        Form::Table(&[]),
-        Means("none"),
-        "values that the command line can set",
-    ),
-    row(
-        "channel",
-        Form::Table(&[]),
-        Means("none"),
-        "ways for tasks to wake each other",
-    ),
-    row(
-        "team",
-        Form::Table(&[]),
-        Required("[team.NAME]"),
-        "identical tasks",
-    ),
+    row("param", Form::Table(&[]), Means("none"), "values that the command line can set"),
+    row("channel", Form::Table(&[]), Means("none"), "ways for tasks to wake each other"),
+    row("team", Form::Table(&[]), Required("[team.NAME]"), "identical tasks"),
 ];
 
 /// The keys of a row of `[param]`.
 pub const PARAM: &[KeyRow] = &[
     row(
         "default",
-        Form::Number {
-            unit: None,
-            min: -NUMBER_MAX,
-            max: NUMBER_MAX,
-        },
+        Form::Number { unit: None, min: -NUMBER_MAX, max: NUMBER_MAX },
         Required("1"),
         "the value if nobody sets it: a number, an expression over machine facts, or a word",
     ),
     row(
         "min",
-        Form::Number {
-            unit: None,
-            min: -NUMBER_MAX,
-            max: NUMBER_MAX,
-        },
+        Form::Number { unit: None, min: -NUMBER_MAX, max: NUMBER_MAX },
         Default("0"),
         "smallest value accepted",
     ),
     row(
         "max",
-        Form::Number {
-            unit: None,
-            min: -NUMBER_MAX,
-            max: NUMBER_MAX,
-        },
+        Form::Number { unit: None, min: -NUMBER_MAX, max: NUMBER_MAX },
         Means("no limit"),
         "largest value accepted",
     ),
-    row(
-        "short",
-        Form::Text,
-        Means("only the long flag"),
-        "letter of the short flag: \"g\"",
-    ),
-    row(
-        "about",
-        Form::Text,
-        Required("\"...\""),
-        "what it changes, for `--help`",
-    ),
-    row(
-        "choices",
-        Form::Texts,
-        Means("any"),
-        "the words it may be; makes it a word",
-    ),
+    row("short", Form::Text, Means("only the long flag"), "letter of the short flag: \"g\""),
+    row("about", Form::Text, Required("\"...\""), "what it changes, for `--help`"),
+    row("choices", Form::Texts, Means("any"), "the words it may be; makes it a word"),
     row(
         "unit",
         Form::Word(&["count", "time", "bytes", "share", "word"]),
@@ -192,18 +123,8 @@ pub const PARAM: &[KeyRow] = &[
 
 /// The keys of `[channel.NAME]`.
 pub const CHANNEL: &[KeyRow] = &[
-    row(
-        "kind",
-        Form::Word(&[]),
-        Required("\"pipe\""),
-        "how it wakes: see the channel kinds",
-    ),
-    row(
-        "count",
-        number(Unit::Count, 1.0),
-        Default("1"),
-        "number of instances",
-    ),
+    row("kind", Form::Word(&[]), Required("\"pipe\""), "how it wakes: see the channel kinds"),
+    row("count", number(Unit::Count, 1.0), Default("1"), "number of instances"),
     row(
         "bytes",
         number(Unit::Bytes, 0.0),
@@ -214,18 +135,8 @@ pub const CHANNEL: &[KeyRow] = &[
 
 /// The keys of `[team.NAME]`.
 pub const TEAM: &[KeyRow] = &[
-    row(
-        "size",
-        number(Unit::Count, 1.0),
-        Required("1"),
-        "number of tasks",
-    ),
-    row(
-        "as",
-        Form::Word(FORMS),
-        Default("\"threads\""),
-        "what each task is",
-    ),
+    row("size", number(Unit::Count, 1.0), Required("1"), "number of tasks"),
+    row("as", Form::Word(FORMS), Default("\"threads\""), "what each task is"),
     row(
         "background",
         Form::Switch,
@@ -244,87 +155,32 @@ pub const TEAM: &[KeyRow] = &[
         Means("not spread"),
         "member i may run on the (i mod n)-th of these",
     ),
-    row(
-        "pin",
-        Form::Switch,
-        Default("false"),
-        "bind each member to one CPU of those left to it",
-    ),
-    row(
-        "policy",
-        Form::Word(POLICIES),
-        Means("inherited"),
-        "scheduling policy, see sched(7)",
-    ),
-    row(
-        "nice",
-        between(-20.0, 19.0),
-        Means("inherited"),
-        "for policies other and batch",
-    ),
-    row(
-        "priority",
-        between(1.0, 99.0),
-        Means("none"),
-        "for policies fifo and rr",
-    ),
+    row("pin", Form::Switch, Default("false"), "bind each member to one CPU of those left to it"),
+    row("policy", Form::Word(POLICIES), Means("inherited"), "scheduling policy, see sched(7)"),
+    row("nice", between(-20.0, 19.0), Means("inherited"), "for policies other and batch"),
+    row("priority", between(1.0, 99.0), Means("none"), "for policies fifo and rr"),
     row(
         "slice",
         number(Unit::Time, 1.0),
         Means("the scheduler's own"),
         "slice asked of EEVDF (Linux 6.12), for policies other and batch",
     ),
-    row(
-        "uclamp",
-        Form::Table(UCLAMP),
-        Means("inherited"),
-        "bounds of the assumed utilisation",
-    ),
-    row(
-        "deadline",
-        Form::Table(DEADLINE),
-        Means("none"),
-        "for policy deadline",
-    ),
-    row(
-        "steps",
-        Form::Steps,
-        Required("[ { sleep = \"1ms\" } ]"),
-        "what each task does, in order",
-    ),
+    row("uclamp", Form::Table(UCLAMP), Means("inherited"), "bounds of the assumed utilisation"),
+    row("deadline", Form::Table(DEADLINE), Means("none"), "for policy deadline"),
+    row("steps", Form::Steps, Required("[ { sleep = \"1ms\" } ]"), "what each task does, in order"),
 ];
 
 /// The keys of a team's `uclamp`.
 pub const UCLAMP: &[KeyRow] = &[
-    row(
-        "min",
-        between(0.0, 1024.0),
-        Means("inherited"),
-        "at least, 1024 being a full CPU",
-    ),
+    row("min", between(0.0, 1024.0), Means("inherited"), "at least, 1024 being a full CPU"),
     row("max", between(0.0, 1024.0), Means("inherited"), "at most"),
 ];
 
 /// The keys of a team's `deadline`.
 pub const DEADLINE: &[KeyRow] = &[
-    row(
-        "runtime",
-        number(Unit::Time, 1.0),
-        Required("\"1ms\""),
-        "CPU time in each period",
-    ),
-    row(
-        "deadline",
-        number(Unit::Time, 1.0),
-        Means("the period"),
-        "by when it must be given",
-    ),
-    row(
-        "period",
-        number(Unit::Time, 1.0),
-        Required("\"10ms\""),
-        "how often",
-    ),
+    row("runtime", number(Unit::Time, 1.0), Required("\"1ms\""), "CPU time in each period"),
+    row("deadline", number(Unit::Time, 1.0), Means("the period"), "by when it must be given"),
+    row("period", number(Unit::Time, 1.0), Required("\"10ms\""), "how often"),
 ];
 
 /// What a task can be.
@@ -344,18 +200,9 @@ pub struct VerbRow {
     pub about: &'static str,
 }
 
-const BYTES: KeyRow = row(
-    "bytes",
-    number(Unit::Bytes, 0.0),
-    Means("the channel's"),
-    "size of the message",
-);
-const STEPS: KeyRow = row(
-    "steps",
-    Form::Steps,
-    Required("[ ... ]"),
-    "what is done in there",
-);
+const BYTES: KeyRow =
+    row("bytes", number(Unit::Bytes, 0.0), Means("the channel's"), "size of the message");
+const STEPS: KeyRow = row("steps", Form::Steps, Required("[ ... ]"), "what is done in there");
 
 /// The verbs that order, wake and wait. Whatever only burns or passes time is named by the rows
 /// of its mechanism.
@@ -429,18 +276,13 @@ pub const FACTS: &[NameRow] = &[
     name("llcs", "last-level caches with such a CPU"),
     name("nodes", "NUMA nodes with such a CPU"),
     name("cpus_per_node", "of those CPUs, on the node that has most"),
-    name(
-        "cpus_per_llc",
-        "of those CPUs, on the last-level cache that has most",
-    ),
+    name("cpus_per_llc", "of those CPUs, on the last-level cache that has most"),
     name("smt", "hardware threads of a core"),
 ];
 
 /// Names that mean something only inside a team: in its steps, placement and scheduling.
-pub const MEMBER: &[NameRow] = &[
-    name("me", "index of the task in its team, from 0"),
-    name("size", "size of its team"),
-];
+pub const MEMBER: &[NameRow] =
+    &[name("me", "index of the task in its team, from 0"), name("size", "size of its team")];
 
 /// Flags of the command line itself, which no parameter may be called, with their letters.
 pub const FLAGS: &[(&str, Option<char>)] = &[

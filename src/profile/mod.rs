@@ -77,12 +77,7 @@ pub struct Param {
 pub enum ParamValue {
     /// A number with a unit; the default may use machine facts (`"cpus / 3"`). `max` is
     /// infinite if there is no limit.
-    Number {
-        default: Expr,
-        unit: Unit,
-        min: f64,
-        max: f64,
-    },
+    Number { default: Expr, unit: Unit, min: f64, max: f64 },
     /// One of several words; `choices` empty means that the place of use checks it.
     Word { default: Word, choices: Vec<String> },
 }

@@ -28,15 +28,9 @@ impl On {
             let start = word.span.start + part.len() + 1;
             match Expr::parse(rest, start) {
                 Ok(expr) if literal => Ok(which(expr)),
-                Ok(expr) => Ok(which(Expr {
-                    span: word.span.clone(),
-                    ..expr
-                })),
+                Ok(expr) => Ok(which(Expr { span: word.span.clone(), ..expr })),
                 Err(found) if literal => Err(found),
-                Err(found) => Err(Fault {
-                    span: word.span.clone(),
-                    ..found
-                }),
+                Err(found) => Err(Fault { span: word.span.clone(), ..found }),
             }
         };
         match part {
@@ -59,10 +53,7 @@ mod tests {
 
     #[test]
     fn reads_parts_of_a_machine() {
-        let word = |text: &str| Word {
-            text: text.into(),
-            span: 10..10 + text.len(),
-        };
+        let word = |text: &str| Word { text: text.into(), span: 10..10 + text.len() };
         let check = |text: &str, expected: Result<&str, &str>| {
             let shown = match On::parse(&word(text)) {
                 Ok(On::Node(expr)) => Ok(format!("node {expr} at {:?}", expr.span)),
@@ -71,21 +62,14 @@ mod tests {
                 Ok(On::Cpus(cpus)) => Ok(format!("cpus {cpus}")),
                 Err(fault) => Err(fault.message),
             };
-            assert_eq!(
-                shown,
-                expected.map(str::to_owned).map_err(str::to_owned),
-                "{text}"
-            );
+            assert_eq!(shown, expected.map(str::to_owned).map_err(str::to_owned), "{text}");
         };
         check("node:0", Ok("node 0 at 15..16"));
         check("llc:me % llcs", Ok("llc me % llcs at 14..23"));
         check("core:2", Ok("core 2 at 15..16"));
         check("cpus:0-2,8", Ok("cpus 0-2,8"));
         check("cpus:", Err("`cpus:` names no CPU"));
-        check(
-            "cpus:a",
-            Err("`a` is not a CPU or a range of CPUs such as `0-3`"),
-        );
+        check("cpus:a", Err("`a` is not a CPU or a range of CPUs such as `0-3`"));
         check("socket:1", Err("`socket` is no part of a machine"));
         check("node", Err("`node` is no part of a machine"));
         check("node:", Err("the expression is empty"));

@@ -114,13 +114,7 @@ impl Reader<'_> {
             let text = key.get_ref().to_string();
             self.check_name(key, "metric");
             let about = self.text_of(value, &text);
-            watch.push(Watch {
-                metric: Word {
-                    text,
-                    span: key.span(),
-                },
-                about,
-            });
+            watch.push(Watch { metric: Word { text, span: key.span() }, about });
         }
         watch
     }

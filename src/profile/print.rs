@@ -32,12 +32,8 @@ impl Profile {
                 line(&mut out, &key(&param.name), &inline(&param_fields(param)));
             }
         }
-        self.channels
-            .iter()
-            .for_each(|channel| print_channel(&mut out, channel));
-        self.teams
-            .iter()
-            .for_each(|team| print_team(&mut out, team));
+        self.channels.iter().for_each(|channel| print_channel(&mut out, channel));
+        self.teams.iter().for_each(|team| print_team(&mut out, team));
         out
     }
 }
@@ -56,19 +52,13 @@ fn optional(out: &mut String, key: &str, value: Option<String>) {
 type Fields = Vec<(&'static str, String)>;
 
 fn inline(fields: &[(&str, String)]) -> String {
-    let fields: Vec<String> = fields
-        .iter()
-        .map(|(key, value)| format!("{key} = {value}"))
-        .collect();
+    let fields: Vec<String> =
+        fields.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     format!("{{ {} }}", fields.join(", "))
 }
 
 fn key(name: &str) -> String {
-    if is_name(name) {
-        name.to_owned()
-    } else {
-        quoted(name)
-    }
+    if is_name(name) { name.to_owned() } else { quoted(name) }
 }
 
 fn quoted(text: &str) -> String {
@@ -103,12 +93,7 @@ fn word(word: &Word) -> String {
 fn param_fields(param: &Param) -> Fields {
     let mut fields = Fields::new();
     match &param.value {
-        ParamValue::Number {
-            default,
-            unit,
-            min,
-            max,
-        } => {
+        ParamValue::Number { default, unit, min, max } => {
             let limit = |value| number(&Expr::number(value, *unit));
             fields.push(("default", number(default)));
             if *min != 0.0 {
@@ -178,23 +163,13 @@ fn print_team(out: &mut String, team: &Team) {
     optional(out, "nice", scheduling.nice.as_ref().map(number));
     optional(out, "priority", scheduling.priority.as_ref().map(number));
     optional(out, "slice", scheduling.slice.as_ref().map(number));
-    let bounds = [
-        ("min", &scheduling.uclamp_min),
-        ("max", &scheduling.uclamp_max),
-    ];
-    let bounds = bounds
-        .into_iter()
-        .filter_map(|(key, bound)| Some((key, number(bound.as_ref()?))));
+    let bounds = [("min", &scheduling.uclamp_min), ("max", &scheduling.uclamp_max)];
+    let bounds = bounds.into_iter().filter_map(|(key, bound)| Some((key, number(bound.as_ref()?))));
     let bounds: Fields = bounds.collect();
     optional(out, "uclamp", (!bounds.is_empty()).then(|| inline(&bounds)));
     if let Some(times) = &scheduling.deadline {
         let mut fields = vec![("runtime", number(&times.runtime))];
-        fields.extend(
-            times
-                .deadline
-                .as_ref()
-                .map(|deadline| ("deadline", number(deadline))),
-        );
+        fields.extend(times.deadline.as_ref().map(|deadline| ("deadline", number(deadline))));
         fields.push(("period", number(&times.period)));
         line(out, "deadline", &inline(&fields));
     }
@@ -203,9 +178,7 @@ fn print_team(out: &mut String, team: &Team) {
 
 fn steps(list: &[Step], depth: usize) -> String {
     let indent = "    ".repeat(depth);
-    let lines = list
-        .iter()
-        .map(|item| format!("{indent}    {},\n", step(item, depth + 1)));
+    let lines = list.iter().map(|item| format!("{indent}    {},\n", step(item, depth + 1)));
     format!("[\n{}{indent}]", lines.collect::<String>())
 }
 
@@ -218,10 +191,9 @@ fn step(step: &Step, depth: usize) -> String {
     match &step.action {
         Action::Send { to, bytes } => message("send", to, bytes),
         Action::Receive { from, bytes } => message("receive", from, bytes),
-        Action::Repeat {
-            count,
-            steps: inner,
-        } => inline(&[("repeat", number(count)), ("steps", steps(inner, depth))]),
+        Action::Repeat { count, steps: inner } => {
+            inline(&[("repeat", number(count)), ("steps", steps(inner, depth))])
+        }
         Action::Forever { steps: inner } => inline(&[("forever", steps(inner, depth))]),
         Action::Measure { name, steps: inner } => {
             inline(&[("measure", word(name)), ("steps", steps(inner, depth))])
@@ -250,10 +222,7 @@ mod tests {
 
     /// Debug text without spans, the only thing that printing a profile changes.
     fn without_spans(profile: &Profile) -> String {
-        let profile = Profile {
-            source: Source::default(),
-            ..profile.clone()
-        };
+        let profile = Profile { source: Source::default(), ..profile.clone() };
         let text = format!("{profile:?}");
         let mut parts = text.split("span: ");
         let mut out = parts.next().unwrap_or_default().to_owned();
@@ -267,10 +236,7 @@ mod tests {
     fn built_ins_print_as_they_are() {
         for builtin in catalogue::BUILTINS {
             let profile = builtin.profile().unwrap();
-            let read = profile
-                .clone()
-                .checked()
-                .unwrap_or_else(|faults| panic!("{faults}"));
+            let read = profile.clone().checked().unwrap_or_else(|faults| panic!("{faults}"));
             assert_eq!(without_spans(&read), without_spans(&profile));
             assert_eq!(read.to_toml(), profile.to_toml());
         }
@@ -321,12 +287,7 @@ mod tests {
 
     /// Sound steps, in a team of a profile with the channel `c`.
     fn step() -> impl Strategy<Value = Step> {
-        let count = prop_oneof![
-            Just("2"),
-            Just("n * 3"),
-            Just("cpus - (n - 1)"),
-            Just("me % 2")
-        ];
+        let count = prop_oneof![Just("2"), Just("n * 3"), Just("cpus - (n - 1)"), Just("me % 2")];
         let address = prop_oneof![Just("c[me]"), Just("c[*]"), Just("c[next]"), Just("c[any]")];
         let leaf = prop_oneof![
             address.clone().prop_map(Step::send),
@@ -391,10 +352,7 @@ mod tests {
 
     /// So many cases, and no file of those that failed.
     fn cases(count: u32) -> ProptestConfig {
-        ProptestConfig {
-            failure_persistence: None,
-            ..ProptestConfig::with_cases(count)
-        }
+        ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(count) }
     }
 
     proptest! {

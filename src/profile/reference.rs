@@ -31,9 +31,7 @@ pub fn tables() -> Vec<(&'static str, String)> {
 /// Replaces what stands between `<!-- NAME -->` and `<!-- end NAME -->` in a document.
 pub fn replaced(document: &str, name: &str, content: &str) -> Result<String, MissingMarker> {
     let (begin, end) = (format!("<!-- {name} -->"), format!("<!-- end {name} -->"));
-    let missing = |marker: &str| MissingMarker {
-        marker: marker.to_owned(),
-    };
+    let missing = |marker: &str| MissingMarker { marker: marker.to_owned() };
     let start = document.find(&begin).ok_or_else(|| missing(&begin))? + begin.len();
     let length = document[start..].find(&end).ok_or_else(|| missing(&end))?;
     let (before, after) = (&document[..start], &document[start + length..]);
@@ -60,12 +58,7 @@ pub fn markdown(head: &[&str], rows: &[Vec<String>]) -> String {
 
 fn keys(rows: &[KeyRow]) -> String {
     let row = |row: &KeyRow| {
-        vec![
-            format!("`{}`", row.key),
-            form(&row.form),
-            absent(row.absent),
-            row.about.to_owned(),
-        ]
+        vec![format!("`{}`", row.key), form(&row.form), absent(row.absent), row.about.to_owned()]
     };
     let rows: Vec<_> = rows.iter().map(row).collect();
     markdown(&["key", "value", "if absent", "what it is"], &rows)
@@ -74,11 +67,7 @@ fn keys(rows: &[KeyRow]) -> String {
 fn form(form: &Form) -> String {
     match form {
         Form::Number { unit: None, .. } => "number or expression".to_owned(),
-        Form::Number {
-            unit: Some(unit),
-            min,
-            max,
-        } => {
+        Form::Number { unit: Some(unit), min, max } => {
             let what = match unit {
                 unit::Unit::Count => "number",
                 unit::Unit::Time => "time",
@@ -105,11 +94,7 @@ fn form(form: &Form) -> String {
 }
 
 fn quoted(words: &[&str]) -> String {
-    words
-        .iter()
-        .map(|word| format!("`{word}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn absent(absent: Absent) -> String {
@@ -122,11 +107,7 @@ fn absent(absent: Absent) -> String {
 
 fn verbs() -> String {
     let row = |row: &crate::profile::keys::VerbRow| {
-        vec![
-            format!("`{}`", row.verb),
-            format!("`{}`", row.example),
-            row.about.to_owned(),
-        ]
+        vec![format!("`{}`", row.verb), format!("`{}`", row.example), row.about.to_owned()]
     };
     let rows: Vec<_> = VERBS.iter().map(row).collect();
     markdown(&["verb", "written", "what the task does"], &rows)
@@ -136,11 +117,7 @@ fn names() -> String {
     let facts = FACTS.iter().map(|row| (row, "everywhere"));
     let member = MEMBER.iter().map(|row| (row, "in a team"));
     let row = |(row, where_): (&crate::profile::keys::NameRow, &str)| {
-        vec![
-            format!("`{}`", row.name),
-            where_.to_owned(),
-            row.about.to_owned(),
-        ]
+        vec![format!("`{}`", row.name), where_.to_owned(), row.about.to_owned()]
     };
     let rows: Vec<_> = facts.chain(member).map(row).collect();
     markdown(&["name", "known", "what it is"], &rows)
@@ -148,11 +125,7 @@ fn names() -> String {
 
 fn functions() -> String {
     let row = |&(_, name, least, most): &(Function, &str, usize, usize)| {
-        let takes = if least == most {
-            least.to_string()
-        } else {
-            format!("{least} to {most}")
-        };
+        let takes = if least == most { least.to_string() } else { format!("{least} to {most}") };
         vec![format!("`{name}`"), takes]
     };
     let rows: Vec<_> = Function::ROWS.iter().map(row).collect();
@@ -175,18 +148,13 @@ fn units() -> String {
 fn profiles() -> String {
     let row = |builtin: &crate::profile::catalogue::Builtin| {
         let profile = builtin.profile().ok();
-        let about = profile
-            .as_ref()
-            .map_or("", |profile| profile.about.as_str());
+        let about = profile.as_ref().map_or("", |profile| profile.about.as_str());
         let first = profile.as_ref().and_then(|profile| profile.watch.first());
         let metric = first.map_or("", |watch| watch.metric.text.as_str());
         let link = format!("[`{0}`]({0}.toml)", builtin.name);
         vec![link, about.to_owned(), format!("`{metric}`")]
     };
-    let rows: Vec<_> = crate::profile::catalogue::BUILTINS
-        .iter()
-        .map(row)
-        .collect();
+    let rows: Vec<_> = crate::profile::catalogue::BUILTINS.iter().map(row).collect();
     markdown(&["profile", "what its tasks do", "its result"], &rows)
 }
 
@@ -206,10 +174,7 @@ mod tests {
             std::fs::write(path, &wanted).unwrap();
         } else {
             let help = "run UPDATE_GOLDEN=1 cargo test --lib reference";
-            assert_eq!(
-                found, wanted,
-                "profiles/README.md is not up to date: {help}"
-            );
+            assert_eq!(found, wanted, "profiles/README.md is not up to date: {help}");
         }
     }
 
@@ -219,9 +184,7 @@ mod tests {
         let expected = "a\n<!-- x -->\nnew\n<!-- end x -->\nb\n";
         assert_eq!(replaced(document, "x", "new\n"), Ok(expected.to_owned()));
         assert_eq!(replaced(expected, "x", "new"), Ok(expected.to_owned()));
-        let error = replaced("a\n<!-- x -->\n", "x", "new")
-            .unwrap_err()
-            .to_string();
+        let error = replaced("a\n<!-- x -->\n", "x", "new").unwrap_err().to_string();
         assert_eq!(error, "the document has no line `<!-- end x -->`");
     }
 
@@ -229,14 +192,8 @@ mod tests {
     fn the_reference_starts_with_a_sound_profile() {
         use crate::profile::{Profile, Source};
         let text = include_str!("../../profiles/README.md");
-        let text = text
-            .split("```toml\n")
-            .nth(1)
-            .and_then(|rest| rest.split("```").next());
-        let source = Source {
-            path: "README.md".into(),
-            text: text.unwrap_or_default().into(),
-        };
+        let text = text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+        let source = Source { path: "README.md".into(), text: text.unwrap_or_default().into() };
         if let Err(faults) = Profile::parse("example", source) {
             panic!("{faults}");
         }
@@ -253,10 +210,7 @@ mod tests {
                  [channel.inbox]\nkind = \"pipe\"\n[channel.door]\nkind = \"futex\"\n\
                  [team.t]\nsize = 1\nsteps = [ {step} ]\n"
             );
-            let source = Source {
-                path: String::new(),
-                text,
-            };
+            let source = Source { path: String::new(), text };
             let read = Profile::parse("x", source);
             assert!(read.is_ok(), "{}", read.unwrap_err());
         }

@@ -59,9 +59,7 @@ pub fn series(memory: &Memory, tasks: &[TaskId]) -> Vec<Series> {
         let n_series = layout.teams[task.team].kinds.len();
         for (series, [least, most, sum]) in memory.extremes(number, n_series).iter().enumerate() {
             let (least, most) = (least.load(Relaxed), most.load(Relaxed));
-            let all = extremes
-                .entry((task.team, series))
-                .or_insert((u64::MAX, 0, 0));
+            let all = extremes.entry((task.team, series)).or_insert((u64::MAX, 0, 0));
             // Zero is where nothing was recorded: no duration is 2^64 - 1 ns long.
             if least != 0 {
                 *all = (all.0.min(u64::MAX - least), all.1.max(most), all.2);
@@ -75,14 +73,7 @@ pub fn series(memory: &Memory, tasks: &[TaskId]) -> Vec<Series> {
             let counts = counts(memory, team_layout.first_series + number);
             if counts.iter().any(|&n| n > 0) {
                 let (min, max, sum) = extremes.get(&(team, number)).copied().unwrap_or_default();
-                found.push(Series {
-                    team,
-                    kind: SeriesKind::clone(kind),
-                    counts,
-                    min,
-                    max,
-                    sum,
-                });
+                found.push(Series { team, kind: SeriesKind::clone(kind), counts, min, max, sum });
             }
         }
     }
@@ -146,10 +137,7 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId]) -> Vec<TaskRecord> {
             copy: id.copy,
             index: id.index,
             checked_out: slot.state.load(Relaxed) == TaskState::CheckedOut as u32,
-            messages: Messages {
-                sent: per_phase(&slot.sent),
-                received: per_phase(&slot.received),
-            },
+            messages: Messages { sent: per_phase(&slot.sent), received: per_phase(&slot.received) },
             kernel: kernel_counts(memory, number),
         }
     };
@@ -158,41 +146,30 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId]) -> Vec<TaskRecord> {
 
 fn per_phase(counters: &[AtomicU64; 3]) -> PerPhase {
     let [warmup, window, after] = counters.each_ref().map(|counter| counter.load(Relaxed));
-    PerPhase {
-        warmup,
-        window,
-        after,
-    }
+    PerPhase { warmup, window, after }
 }
 
 fn kernel_counts(memory: &Memory, task: usize) -> KernelCounts {
     let slot = memory.slot(task);
-    let [
-        nr_migrations,
-        voluntary_switches,
-        involuntary_switches,
-        run_ns,
-        run_delay_ns,
-        timeslices,
-    ] = std::array::from_fn(|i| {
-        let from = KERNEL[i].1;
+    let reading = |at: usize| {
+        let from = KERNEL[at].1;
         let absent = |state: State| Reading::absent(state, format!("{from}: {state}"));
-        match slot.kernel_state[i].load(Relaxed) {
-            1 => Reading::Value(slot.kernel[i].load(Relaxed)),
+        match slot.kernel_state[at].load(Relaxed) {
+            1 => Reading::Value(slot.kernel[at].load(Relaxed)),
+            2 => absent(State::Absent),
             3 => absent(State::NoPermission),
             4 => absent(State::Disabled),
             5 => absent(State::NotSupported),
-            2 => absent(State::Absent),
             _ => Reading::absent(State::Absent, "the task ended before it could read it"),
         }
-    });
+    };
     KernelCounts {
-        nr_migrations,
-        voluntary_switches,
-        involuntary_switches,
-        run_ns,
-        run_delay_ns,
-        timeslices,
+        nr_migrations: reading(0),
+        voluntary_switches: reading(1),
+        involuntary_switches: reading(2),
+        run_ns: reading(3),
+        run_delay_ns: reading(4),
+        timeslices: reading(5),
     }
 }
 
@@ -216,10 +193,7 @@ mod tests {
     use crate::record::layout::{Spec, Team};
 
     fn memory() -> Memory {
-        let team = |receives| Team {
-            receives,
-            measures: Vec::new(),
-        };
+        let team = |receives| Team { receives, measures: Vec::new() };
         let spec = Spec {
             cpus: Vec::new(),
             teams: vec![team(true), team(false)],
@@ -232,11 +206,7 @@ mod tests {
     }
 
     fn ids() -> [TaskId; 2] {
-        [0, 1].map(|team| TaskId {
-            team,
-            copy: 0,
-            index: 0,
-        })
+        [0, 1].map(|team| TaskId { team, copy: 0, index: 0 })
     }
 
     #[test]
@@ -254,12 +224,7 @@ mod tests {
         let absent =
             |state: State| Reading::absent(state, format!("/proc/thread-self/sched: {state}"));
         check(Some(State::Ok), Reading::Value(7));
-        for state in [
-            State::Absent,
-            State::NoPermission,
-            State::Disabled,
-            State::NotSupported,
-        ] {
+        for state in [State::Absent, State::NoPermission, State::Disabled, State::NotSupported] {
             check(Some(state), absent(state));
         }
         let early = "the task ended before it could read it";
@@ -275,10 +240,8 @@ mod tests {
         }
         let out = TaskState::CheckedOut as u32;
         memory.slot(0).state.store(out, Relaxed);
-        let checked_out: Vec<bool> = tasks(&memory, &ids())
-            .iter()
-            .map(|it| it.checked_out)
-            .collect();
+        let checked_out: Vec<bool> =
+            tasks(&memory, &ids()).iter().map(|it| it.checked_out).collect();
         assert_eq!(checked_out, [true, false]);
     }
 

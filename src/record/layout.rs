@@ -113,11 +113,7 @@ impl Layout {
         for channel in &spec.channels {
             let ring = channel.state_bytes.next_multiple_of(64);
             let stride = ring + channel.ring_entries.map_or(0, stamp::ring_bytes);
-            channels.push(ChannelLayout {
-                first: at,
-                stride,
-                ring,
-            });
+            channels.push(ChannelLayout { first: at, stride, ring });
             at += channel.count * stride;
         }
         let copy_stride = at - first_channel;
@@ -203,15 +199,7 @@ mod tests {
     use crate::base::NodeId;
 
     fn cpu(id: u32, core: u32, llc: u32, node: u32) -> Cpu {
-        Cpu {
-            id: CpuId(id),
-            place: Place {
-                core,
-                llc,
-                node: NodeId(node),
-            },
-            allowed: true,
-        }
+        Cpu { id: CpuId(id), place: Place { core, llc, node: NodeId(node) }, allowed: true }
     }
 
     #[test]
@@ -220,10 +208,7 @@ mod tests {
         let check = |cpus: &[Cpu], expected: &[Relation]| assert_eq!(relations(cpus), expected);
         check(&[cpu(0, 0, 0, 0)], &[SameCpu]);
         check(&[cpu(0, 0, 0, 0), cpu(1, 1, 0, 0)], &[SameCpu, SameLlc]);
-        check(
-            &[cpu(0, 0, 0, 0), cpu(1, 1, 1, 1), cpu(2, 0, 0, 0)],
-            &[SameCpu, Smt, CrossNode],
-        );
+        check(&[cpu(0, 0, 0, 0), cpu(1, 1, 1, 1), cpu(2, 0, 0, 0)], &[SameCpu, Smt, CrossNode]);
         check(
             &[cpu(0, 0, 0, 0), cpu(1, 1, 1, 0), cpu(2, 2, 2, 1)],
             &[SameCpu, SameNode, CrossNode],
@@ -234,27 +219,13 @@ mod tests {
         Spec {
             cpus: vec![cpu(0, 0, 0, 0), cpu(1, 1, 0, 0)],
             teams: vec![
-                Team {
-                    receives: true,
-                    measures: vec![],
-                },
-                Team {
-                    receives: false,
-                    measures: vec!["round_trip".to_owned()],
-                },
+                Team { receives: true, measures: vec![] },
+                Team { receives: false, measures: vec!["round_trip".to_owned()] },
             ],
             n_tasks,
             channels: vec![
-                Channel {
-                    count: 3,
-                    state_bytes: 8,
-                    ring_entries: Some(4),
-                },
-                Channel {
-                    count: 2,
-                    state_bytes: 0,
-                    ring_entries: None,
-                },
+                Channel { count: 3, state_bytes: 8, ring_entries: Some(4) },
+                Channel { count: 2, state_bytes: 0, ring_entries: None },
             ],
             copies: 2,
             page_bytes: 4096,
@@ -264,11 +235,7 @@ mod tests {
     #[test]
     fn a_task_costs_less_than_a_kibibyte() {
         let (few, many) = (Layout::new(spec(10)), Layout::new(spec(10 + 1024)));
-        assert!(
-            (many.bytes - few.bytes) / 1024 <= 1024,
-            "{}",
-            (many.bytes - few.bytes) / 1024
-        );
+        assert!((many.bytes - few.bytes) / 1024 <= 1024, "{}", (many.bytes - few.bytes) / 1024);
         assert_eq!(many.shard_stride, few.shard_stride);
     }
 
@@ -280,10 +247,7 @@ mod tests {
         assert_eq!(first, layout.slots + 5 * layout.slot_stride);
         assert_eq!(ring, first + 64);
         assert_eq!(layout.channel(0, 0, 1).0, ring + stamp::ring_bytes(4));
-        assert_eq!(
-            layout.channel(0, 1, 0).0,
-            layout.channel(0, 0, 2).1 + stamp::ring_bytes(4)
-        );
+        assert_eq!(layout.channel(0, 1, 0).0, layout.channel(0, 0, 2).1 + stamp::ring_bytes(4));
         assert_eq!(layout.channel(1, 0, 0).0 - first, layout.copy_stride);
         assert!(layout.channel(1, 1, 1).0 <= layout.shards);
         assert_eq!(layout.shards % 4096, 0);

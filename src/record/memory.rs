@@ -134,9 +134,7 @@ impl Memory {
         let mut unbound = None;
         let mut bind = |offset, bytes, nodes: &[NodeId]| {
             if let Err(errno) = shared.bind(offset, bytes, nodes) {
-                unbound = Some(format!(
-                    "harness memory is not bound to its nodes: mbind: {errno}"
-                ));
+                unbound = Some(format!("harness memory is not bound to its nodes: mbind: {errno}"));
             }
         };
         let allowed = layout.spec.cpus.iter().filter(|cpu| cpu.allowed);
@@ -144,11 +142,7 @@ impl Memory {
         // What tasks of all nodes use may be on any of them, but like the shards it has a policy.
         bind(0, layout.shards, &nodes);
         for (shard, &node) in nodes.iter().enumerate() {
-            bind(
-                layout.shards + shard * layout.shard_stride,
-                layout.shard_stride,
-                &[node],
-            );
+            bind(layout.shards + shard * layout.shard_stride, layout.shard_stride, &[node]);
         }
         shared.populate(0, layout.bytes);
         Ok((Memory { shared, layout }, unbound))
@@ -159,16 +153,14 @@ impl Memory {
     }
 
     pub fn slot(&self, task: usize) -> &TaskSlot {
-        self.shared
-            .at(self.layout.slots + task * self.layout.slot_stride)
+        self.shared.at(self.layout.slots + task * self.layout.slot_stride)
     }
 
     /// Maps what a task of a team uses into the page table of its own process: its slot, and on
     /// each CPU the team's counters and histograms. All of it is in place already.
     pub fn map_in(&self, task: usize, team: usize) {
         let layout = &self.layout;
-        self.shared
-            .map_in(layout.slots + task * layout.slot_stride, layout.slot_stride);
+        self.shared.map_in(layout.slots + task * layout.slot_stride, layout.slot_stride);
         let series = &layout.teams[team];
         let series_bytes = crate::base::bucket::BUCKETS * 8;
         for shard in 0..layout.shard_cpus.len() {

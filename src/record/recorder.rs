@@ -250,9 +250,7 @@ impl<'a> Recorder<'a> {
     }
 
     fn team_shard(&self, cpu: u32) -> &'a TeamShard {
-        self.shared
-            .memory
-            .team_shard(self.shared.cpu_shard(cpu).shard, self.team)
+        self.shared.memory.team_shard(self.shared.cpu_shard(cpu).shard, self.team)
     }
 
     /// The task resumed beside its waker after it had run elsewhere.
@@ -304,18 +302,14 @@ impl<'a> Recorder<'a> {
         if begin != 0 {
             let until = if end == 0 { now } else { now.min(end) };
             let time = until.saturating_sub(self.cpu_since.max(begin));
-            self.team_shard(self.last_cpu)
-                .residency
-                .fetch_add(time, Relaxed);
+            self.team_shard(self.last_cpu).residency.fetch_add(time, Relaxed);
         }
         self.cpu_since = now;
     }
 
     fn note_stranger(&self) {
         if !self.shared.cpu_shard(self.last_cpu).has_shard {
-            self.team_shard(self.last_cpu)
-                .strangers
-                .fetch_add(1, Relaxed);
+            self.team_shard(self.last_cpu).strangers.fetch_add(1, Relaxed);
         }
     }
 }

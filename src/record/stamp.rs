@@ -101,10 +101,7 @@ impl<'a> Ring<'a> {
         if tag.load(Acquire) != number + 1 {
             return None;
         }
-        let stamp = Stamp {
-            ticks: ticks.load(Relaxed),
-            cpu: cpu.load(Relaxed) as u32,
-        };
+        let stamp = Stamp { ticks: ticks.load(Relaxed), cpu: cpu.load(Relaxed) as u32 };
         fence(Acquire);
         (tag.load(Relaxed) == number + 1).then_some(stamp)
     }
@@ -117,18 +114,8 @@ mod tests {
     #[test]
     fn a_message_carries_its_stamp() {
         let mut message = [b'-'; 100];
-        Stamp {
-            ticks: 7,
-            cpu: 1500,
-        }
-        .write(&mut message);
-        assert_eq!(
-            Stamp::read(&message),
-            Some(Stamp {
-                ticks: 7,
-                cpu: 1500
-            })
-        );
+        Stamp { ticks: 7, cpu: 1500 }.write(&mut message);
+        assert_eq!(Stamp::read(&message), Some(Stamp { ticks: 7, cpu: 1500 }));
         assert_eq!(Stamp::read(&message[1..]), None);
         assert_eq!(Stamp::read(&[b'-'; 16]), None);
         assert_eq!(Stamp::read(&[0; 16]), None);
@@ -143,10 +130,7 @@ mod tests {
         for act in acts.chars() {
             if act == '+' {
                 posted += 1;
-                ring.post(Stamp {
-                    ticks: posted,
-                    cpu: 0,
-                });
+                ring.post(Stamp { ticks: posted, cpu: 0 });
             } else {
                 found.push(ring.take().map(|stamp| stamp.ticks));
             }

@@ -41,10 +41,7 @@ pub(super) fn is_cycle_counter(clocksource: &str) -> bool {
 pub(super) fn all(case: &Case<'_>, rows: &[Latency]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut add = |id: &str, text: Option<String>| {
-        caveats.extend(text.map(|text| Caveat {
-            id: id.to_owned(),
-            text,
-        }));
+        caveats.extend(text.map(|text| Caveat { id: id.to_owned(), text }));
     };
     add("incomplete", incomplete(case));
     add("virtual_machine", virtual_machine(case));
@@ -76,10 +73,9 @@ fn incomplete(case: &Case<'_>) -> Option<String> {
     let how = match &case.recording.end {
         End::Done | End::TimeUp => None,
         End::Interrupted(signal) => Some(format!("interrupted by signal {signal}")),
-        End::Failed(failure) => Some(format!(
-            "ended when task {} of team {} failed",
-            failure.task_idx, failure.team
-        )),
+        End::Failed(failure) => {
+            Some(format!("ended when task {} of team {} failed", failure.task_idx, failure.team))
+        }
     };
     let missing = match case.n_missing() {
         0 => String::new(),
@@ -112,12 +108,8 @@ fn virtual_machine(case: &Case<'_>) -> Option<String> {
 }
 
 fn governor(case: &Case<'_>) -> Option<String> {
-    let what = case
-        .fact(GOVERNOR)
-        .filter(|value| value.trim() != "performance")?;
-    Some(format!(
-        "cpufreq governor is {what}, not performance: latencies hold frequency changes"
-    ))
+    let what = case.fact(GOVERNOR).filter(|value| value.trim() != "performance")?;
+    Some(format!("cpufreq governor is {what}, not performance: latencies hold frequency changes"))
 }
 
 fn scx(case: &Case<'_>) -> Option<String> {
@@ -165,9 +157,7 @@ fn one_cpu(case: &Case<'_>) -> Option<String> {
 }
 
 fn clock(case: &Case<'_>) -> Option<String> {
-    let source = case
-        .fact(CLOCKSOURCE)
-        .filter(|source| !is_cycle_counter(source))?;
+    let source = case.fact(CLOCKSOURCE).filter(|source| !is_cycle_counter(source))?;
     Some(format!(
         "the kernel's clocksource is {source}, not the CPU's cycle counter: stamps cost a call of \
          clock_gettime, {:.0} ns each",
@@ -217,12 +207,8 @@ fn few(rows: &[Latency], counts: std::ops::Range<u64>, percentile: &str) -> Opti
 fn no_wakeups(rows: &[Latency]) -> Option<String> {
     let none = wholes(rows).filter(|row| row.count == 0);
     let teams: Vec<&str> = none.map(|row| row.team.as_str()).collect();
-    (!teams.is_empty()).then(|| {
-        format!(
-            "no wakeup was recorded in the window for team {}",
-            teams.join(", ")
-        )
-    })
+    (!teams.is_empty())
+        .then(|| format!("no wakeup was recorded in the window for team {}", teams.join(", ")))
 }
 
 /// The rows by which a series is judged; those of migrations and found-ready only tell.
@@ -302,17 +288,11 @@ mod tests {
 
     #[test]
     fn each_doubt_has_its_caveat() {
-        check("virtual_machine", |_, host, _| {
-            set(host, "hypervisor", "yes (QEMU)")
-        });
+        check("virtual_machine", |_, host, _| set(host, "hypervisor", "yes (QEMU)"));
         check("governor", |_, host, _| set(host, "governor", "schedutil"));
         check("scx", |_, host, _| set(host, "scx", "enabled"));
-        check("cpu_quota", |_, host, _| {
-            set(host, "cgroup_cpu_max", "1.5 CPUs")
-        });
-        check("numa_balancing_off", |_, host, _| {
-            set(host, "numa_balancing", "0")
-        });
+        check("cpu_quota", |_, host, _| set(host, "cgroup_cpu_max", "1.5 CPUs"));
+        check("numa_balancing_off", |_, host, _| set(host, "numa_balancing", "0"));
         check("other_load", |_, host, _| set(host, "loadavg", "2.50 1 1"));
         check("clock", |_, host, _| set(host, "clocksource", "hpet"));
         check("harness_cost", |_, _, run| run.harness.record_ns = 1_000.0);
@@ -320,27 +300,16 @@ mod tests {
         check("no_warmup", |plan, _, _| plan.warmup_ns = 0);
         check("incomplete", |_, _, run| run.end = End::Interrupted(15));
         check("incomplete", |_, _, run| run.tasks[0].checked_out = false);
-        check("negative_differences", |_, _, run| {
-            run.negative_differences = 3
-        });
-        check("unstamped", |_, _, run| {
-            run.teams[1].found_ready_unstamped = 3
-        });
-        check("run_note", |_, _, run| {
-            run.notes.push("cpu 3 went offline".to_owned())
-        });
-        check("plan_note", |plan, _, _| {
-            plan.notes.push("bytes are not carried".to_owned())
-        });
+        check("negative_differences", |_, _, run| run.negative_differences = 3);
+        check("unstamped", |_, _, run| run.teams[1].found_ready_unstamped = 3);
+        check("run_note", |_, _, run| run.notes.push("cpu 3 went offline".to_owned()));
+        check("plan_note", |plan, _, _| plan.notes.push("bytes are not carried".to_owned()));
     }
 
     #[test]
     fn one_allowed_cpu() {
         check("one_cpu", |plan, host, _| {
-            plan.cpus
-                .iter_mut()
-                .skip(1)
-                .for_each(|cpu| cpu.allowed = false);
+            plan.cpus.iter_mut().skip(1).for_each(|cpu| cpu.allowed = false);
             set(host, "loadavg", "0.00 0 0");
         });
     }

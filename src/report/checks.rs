@@ -25,38 +25,14 @@ struct Law {
 }
 
 const LAWS: &[Law] = &[
-    Law {
-        name: "tasks_checked_out",
-        test: tasks_checked_out,
-    },
-    Law {
-        name: "messages_conserved",
-        test: messages_conserved,
-    },
-    Law {
-        name: "receipts_explained",
-        test: receipts_explained,
-    },
-    Law {
-        name: "histograms_consistent",
-        test: histograms_consistent,
-    },
-    Law {
-        name: "cpus_allowed",
-        test: cpus_allowed,
-    },
-    Law {
-        name: "own_migrations_within_kernels",
-        test: own_migrations,
-    },
-    Law {
-        name: "on_cpu_within_elapsed",
-        test: on_cpu,
-    },
-    Law {
-        name: "cpu_time_within_capacity",
-        test: cpu_time,
-    },
+    Law { name: "tasks_checked_out", test: tasks_checked_out },
+    Law { name: "messages_conserved", test: messages_conserved },
+    Law { name: "receipts_explained", test: receipts_explained },
+    Law { name: "histograms_consistent", test: histograms_consistent },
+    Law { name: "cpus_allowed", test: cpus_allowed },
+    Law { name: "own_migrations_within_kernels", test: own_migrations },
+    Law { name: "on_cpu_within_elapsed", test: on_cpu },
+    Law { name: "cpu_time_within_capacity", test: cpu_time },
 ];
 
 /// Slack of the laws about time: the kernel's scheduler clock and CLOCK_MONOTONIC may differ in
@@ -70,11 +46,7 @@ pub(super) fn all(case: &Case<'_>) -> (Vec<Check>, Vec<Unchecked>) {
     let (mut checks, mut unchecked) = (Vec::new(), Vec::new());
     for law in LAWS {
         let name = law.name.to_owned();
-        let check = |ok, detail| Check {
-            name: law.name.to_owned(),
-            ok,
-            detail,
-        };
+        let check = |ok, detail| Check { name: law.name.to_owned(), ok, detail };
         match (law.test)(case) {
             Holds(detail) => checks.push(check(true, detail)),
             Broken(detail) => checks.push(check(false, detail)),
@@ -85,11 +57,7 @@ pub(super) fn all(case: &Case<'_>) -> (Vec<Check>, Vec<Unchecked>) {
 }
 
 fn holds_if(holds: impl FnOnce() -> bool, detail: String) -> Outcome {
-    if holds() {
-        Holds(detail)
-    } else {
-        Broken(detail)
-    }
+    if holds() { Holds(detail) } else { Broken(detail) }
 }
 
 /// Laws about sums over all tasks need all tasks.
@@ -130,18 +98,11 @@ fn messages_conserved(case: &Case<'_>) -> Outcome {
         );
         return holds_if(|| (sent, received) == (plan.sent, plan.received), detail);
     }
-    if case
-        .plan
-        .channels
-        .iter()
-        .any(|channel| channel.kind == "null")
-    {
+    if case.plan.channels.iter().any(|channel| channel.kind == "null") {
         return Untested("a null channel receives what nobody sent".to_owned());
     }
     match sent.checked_sub(received) {
-        Some(rest) => Holds(format!(
-            "sent {sent} = received {received} + outstanding {rest}"
-        )),
+        Some(rest) => Holds(format!("sent {sent} = received {received} + outstanding {rest}")),
         None => Broken(format!(
             "sent {sent}, but received {received}: {} more than were sent",
             received - sent
@@ -187,12 +148,10 @@ fn is_consistent(series: &Series) -> bool {
     if last >= bucket::BUCKETS {
         return false;
     }
-    let lowest: u128 = filled()
-        .map(|(at, &n)| u128::from(bucket::range(at).0) * u128::from(n))
-        .sum();
-    let above: u128 = filled()
-        .map(|(at, &n)| u128::from(bucket::range(at).1 - 1) * u128::from(n))
-        .sum();
+    let lowest: u128 =
+        filled().map(|(at, &n)| u128::from(bucket::range(at).0) * u128::from(n)).sum();
+    let above: u128 =
+        filled().map(|(at, &n)| u128::from(bucket::range(at).1 - 1) * u128::from(n)).sum();
     // The last bucket has no upper end.
     let open = last == bucket::BUCKETS - 1;
     bucket::index(series.min) == first
@@ -294,10 +253,7 @@ mod tests {
             None => "untested",
         };
         assert_eq!(word, expected, "{law}: {made:?}");
-        assert_eq!(
-            report.broken().any(|check| check.name == law),
-            word == "broken"
-        );
+        assert_eq!(report.broken().any(|check| check.name == law), word == "broken");
     }
 
     #[test]
@@ -325,11 +281,7 @@ mod tests {
     fn messages_out_of_nothing() {
         let law = "messages_conserved";
         check(law, |run| run.tasks[0].messages.sent.after += 1, "broken");
-        check(
-            law,
-            |run| run.tasks[2].messages.received.warmup += 1,
-            "broken",
-        );
+        check(law, |run| run.tasks[2].messages.received.warmup += 1, "broken");
         let interrupted = |run: &mut Recording, sent| {
             run.end = End::Interrupted(2);
             run.tasks[0].messages.sent.window += sent;
@@ -345,11 +297,7 @@ mod tests {
     #[test]
     fn receipts_that_nothing_explains() {
         let law = "receipts_explained";
-        check(
-            law,
-            |run| run.tasks[2].messages.received.window += 1,
-            "broken",
-        );
+        check(law, |run| run.tasks[2].messages.received.window += 1, "broken");
         check(law, |run| run.teams[1].found_ready_unstamped += 1, "broken");
     }
 
@@ -365,41 +313,21 @@ mod tests {
     #[test]
     fn cpus_that_may_not_be_used() {
         let law = "cpus_allowed";
-        check(
-            law,
-            |run| run.teams[0].residency.push((CpuId(7), 1)),
-            "broken",
-        );
-        check(
-            law,
-            |run| run.teams[0].residency.push((CpuId(99), 1)),
-            "broken",
-        );
-        check(
-            law,
-            |run| run.teams[0].residency.push((CpuId(99), 0)),
-            "holds",
-        );
+        check(law, |run| run.teams[0].residency.push((CpuId(7), 1)), "broken");
+        check(law, |run| run.teams[0].residency.push((CpuId(99), 1)), "broken");
+        check(law, |run| run.teams[0].residency.push((CpuId(99), 0)), "holds");
     }
 
     #[test]
     fn more_than_the_kernel_saw() {
         let law = "own_migrations_within_kernels";
-        check(
-            law,
-            |run| run.teams[0].migrations.while_running[4] += 1_000_000,
-            "broken",
-        );
+        check(law, |run| run.teams[0].migrations.while_running[4] += 1_000_000, "broken");
         let unreadable = |run: &mut Recording| {
             run.tasks[0].kernel.nr_migrations = Reading::absent(State::Absent, "no sched file");
         };
         check(law, unreadable, "untested");
         let long = |run: &mut Recording| run.tasks[0].kernel.run_ns = Reading::Value(1 << 50);
         check("on_cpu_within_elapsed", long, "broken");
-        check(
-            "cpu_time_within_capacity",
-            |run| run.user_ns = 1 << 50,
-            "broken",
-        );
+        check("cpu_time_within_capacity", |run| run.user_ns = 1 << 50, "broken");
     }
 }

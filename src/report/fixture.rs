@@ -22,11 +22,7 @@ const ROUNDS: u64 = 50_000;
 
 /// 16 CPUs: two siblings to a core, four CPUs to an LLC, eight to a node.
 fn place(cpu: u32) -> Place {
-    Place {
-        core: cpu / 2,
-        llc: cpu / 4,
-        node: NodeId(cpu / 8),
-    }
+    Place { core: cpu / 2, llc: cpu / 4, node: NodeId(cpu / 8) }
 }
 
 pub(crate) fn host() -> Host {
@@ -56,11 +52,7 @@ pub(crate) fn host() -> Host {
     Host {
         topology: Topology {
             cpus: (0..16)
-                .map(|id| Cpu {
-                    id: CpuId(id),
-                    package: id / 8,
-                    place: place(id),
-                })
+                .map(|id| Cpu { id: CpuId(id), package: id / 8, place: place(id) })
                 .collect(),
             nodes: (0..2)
                 .map(|id| Node {
@@ -110,38 +102,21 @@ pub(crate) fn plan() -> Plan {
         let count = Amount::Fixed(count);
         vec![Op::Loop { count, end: 3 }, step, Op::Again { begin: 0 }]
     };
-    let send = Op::Send {
-        channel: 0,
-        pick: Pick::All,
-        bytes,
-    };
-    let receive = Op::Receive {
-        channel: 0,
-        pick: Pick::At(Amount::Fixed(0)),
-        bytes,
-    };
+    let send = Op::Send { channel: 0, pick: Pick::All, bytes };
+    let receive = Op::Receive { channel: 0, pick: Pick::At(Amount::Fixed(0)), bytes };
     let mut sender = team("sender", repeat(ROUNDS, send));
     sender.measures = vec!["round_trip".to_owned()];
     Plan {
         profile: "hackbench".to_owned(),
         about: "Groups of senders that each write to every receiver of their group".to_owned(),
-        params: [
-            ("groups", "1"),
-            ("fds", "2"),
-            ("loops", "50000"),
-            ("bytes", "100B"),
-        ]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .into(),
+        params: [("groups", "1"), ("fds", "2"), ("loops", "50000"), ("bytes", "100B")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
         watch: vec!["messages_per_s".to_owned(), "elapsed_s".to_owned()],
         seed: 1,
         hash: "0123456789abcdef".to_owned(),
         cpus: (0..16)
-            .map(|id| PlanCpu {
-                id: CpuId(id),
-                place: place(id),
-                allowed: id % 8 < 4,
-            })
+            .map(|id| PlanCpu { id: CpuId(id), place: place(id), allowed: id % 8 < 4 })
             .collect(),
         copies: 1,
         channels: vec![ChannelPlan {
@@ -164,20 +139,10 @@ pub(crate) fn plan() -> Plan {
 /// `n` values around `typical`, with a tail of one in a hundred.
 fn series(team: usize, kind: SeriesKind, n: u64, typical: u64) -> Series {
     let mut random = Random::new(typical, n);
-    let mut series = Series {
-        team,
-        kind,
-        counts: vec![0; bucket::BUCKETS],
-        min: u64::MAX,
-        max: 0,
-        sum: 0,
-    };
+    let mut series =
+        Series { team, kind, counts: vec![0; bucket::BUCKETS], min: u64::MAX, max: 0, sum: 0 };
     for _ in 0..n {
-        let tail = if random.below(100) == 0 {
-            1 + random.below(40)
-        } else {
-            1
-        };
+        let tail = if random.below(100) == 0 { 1 + random.below(40) } else { 1 };
         let value = (typical / 2 + random.below(typical)) * tail;
         series.counts[bucket::index(value)] += 1;
         series.min = series.min.min(value);
@@ -218,10 +183,7 @@ fn team_record(name: &str, residency: &[(u32, u64)]) -> TeamRecord {
             pulled_llc: 280,
             pulled_node: 250,
         },
-        residency: residency
-            .iter()
-            .map(|&(cpu, ms)| (CpuId(cpu), ms * 1_000_000))
-            .collect(),
+        residency: residency.iter().map(|&(cpu, ms)| (CpuId(cpu), ms * 1_000_000)).collect(),
         found_ready_unstamped: 0,
     }
 }
@@ -240,18 +202,9 @@ pub(crate) fn recording() -> Recording {
         wakeup(Relation::CrossNode, true, 300, 23_000),
         series(1, SeriesKind::FoundReady, 110_000, 11_000),
         series(1, SeriesKind::BetweenMigrations, 6_000, 320_000),
-        series(
-            0,
-            SeriesKind::Measure("round_trip".to_owned()),
-            90_000,
-            38_000,
-        ),
+        series(0, SeriesKind::Measure("round_trip".to_owned()), 90_000, 38_000),
     ];
-    let phases = |warmup, window, after| PerPhase {
-        warmup,
-        window,
-        after,
-    };
+    let phases = |warmup, window, after| PerPhase { warmup, window, after };
     let (half, none) = (phases(10_000, 90_000, 0), PerPhase::default());
     Recording {
         elapsed_ns: 2_604_512_345,
@@ -262,14 +215,8 @@ pub(crate) fn recording() -> Recording {
         end: End::Done,
         series: all,
         teams: vec![
-            team_record(
-                "sender",
-                &[(0, 900), (1, 700), (2, 1_500), (3, 1_400), (8, 400)],
-            ),
-            team_record(
-                "receiver",
-                &[(0, 1_100), (1, 1_300), (2, 900), (3, 1_200), (9, 400)],
-            ),
+            team_record("sender", &[(0, 900), (1, 700), (2, 1_500), (3, 1_400), (8, 400)]),
+            team_record("receiver", &[(0, 1_100), (1, 1_300), (2, 900), (3, 1_200), (9, 400)]),
         ],
         tasks: vec![
             task(0, 0, half, none),
@@ -278,11 +225,7 @@ pub(crate) fn recording() -> Recording {
             task(1, 1, none, half),
         ],
         negative_differences: 0,
-        harness: HarnessCost {
-            clock_ns: 7.21,
-            stamp_ns: 9.84,
-            record_ns: 16.5,
-        },
+        harness: HarnessCost { clock_ns: 7.21, stamp_ns: 9.84, record_ns: 16.5 },
         notes: Vec::new(),
     }
 }
@@ -297,10 +240,7 @@ pub(crate) fn empty() -> Recording {
         team.residency.clear();
     }
     for task in &mut empty.tasks {
-        let total = |phase: PerPhase| PerPhase {
-            warmup: phase.total(),
-            ..PerPhase::default()
-        };
+        let total = |phase: PerPhase| PerPhase { warmup: phase.total(), ..PerPhase::default() };
         task.messages.sent = total(task.messages.sent);
         task.messages.received = total(task.messages.received);
         let absent = || Reading::absent(State::Absent, "no CONFIG_SCHED_DEBUG");
@@ -349,11 +289,8 @@ pub(crate) fn reports() -> BTreeMap<&'static str, Report> {
         report.tool = "schedload 0.0.0".to_owned();
         report
     };
-    let repeat = |window_ns| Recording {
-        window_ns,
-        elapsed_ns: window_ns + 104_512_345,
-        ..recording()
-    };
+    let repeat =
+        |window_ns| Recording { window_ns, elapsed_ns: window_ns + 104_512_345, ..recording() };
     let repeats = [2_500_000_000, 2_450_000_000, 2_612_000_000].map(repeat);
     BTreeMap::from([
         ("plain", judge(&[recording()])),

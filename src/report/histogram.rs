@@ -50,11 +50,7 @@ const WHOLE: u64 = 10_000;
 
 impl Default for Histogram {
     fn default() -> Self {
-        Histogram {
-            counts: vec![0; BUCKETS],
-            extremes: None,
-            sum: 0,
-        }
+        Histogram { counts: vec![0; BUCKETS], extremes: None, sum: 0 }
     }
 }
 
@@ -132,11 +128,7 @@ impl Histogram {
         })?;
         let (low, width) = bucket::range(at);
         let bounded = at < BUCKETS - 1;
-        Some(if bounded {
-            max.min(low + width - 1)
-        } else {
-            max
-        })
+        Some(if bounded { max.min(low + width - 1) } else { max })
     }
 
     /// HdrHistogram V2 in base64, the same counts bucket by bucket.
@@ -149,17 +141,14 @@ impl Histogram {
             hdr.record_n(low, count).map_err(|error| damaged(&error))?;
         }
         let mut bytes = Vec::new();
-        V2Serializer::new()
-            .serialize(&hdr, &mut bytes)
-            .map_err(|error| damaged(&error))?;
+        V2Serializer::new().serialize(&hdr, &mut bytes).map_err(|error| damaged(&error))?;
         Ok(STANDARD.encode(bytes))
     }
 
     /// The counts of a stored histogram by bucket; its exact extremes and sum are stored elsewhere.
     pub fn decode(text: &str) -> Result<Vec<u64>, HistogramError> {
-        let bytes = STANDARD
-            .decode(text)
-            .map_err(|error| HistogramError::Base64(error.to_string()))?;
+        let bytes =
+            STANDARD.decode(text).map_err(|error| HistogramError::Base64(error.to_string()))?;
         // Compared before anything is allocated by what the header claims.
         if !is_ours(&bytes) {
             return Err(HistogramError::Geometry);
@@ -175,17 +164,12 @@ impl Histogram {
 /// Rank of the percentile among `count` entries, from 1: ceil(p * count / 10000).
 fn rank(p: u64, count: u64) -> u64 {
     let rank = (u128::from(p) * u128::from(count)).div_ceil(u128::from(WHOLE));
-    u64::try_from(rank)
-        .unwrap_or(u64::MAX)
-        .clamp(1, count.max(1))
+    u64::try_from(rank).unwrap_or(u64::MAX).clamp(1, count.max(1))
 }
 
 fn is_ours(bytes: &[u8]) -> bool {
-    let word = |at: usize| {
-        bytes
-            .get(at..at + 4)
-            .map(|b| b.iter().fold(0, |n, &b| n << 8 | u64::from(b)))
-    };
+    let word =
+        |at: usize| bytes.get(at..at + 4).map(|b| b.iter().fold(0, |n, &b| n << 8 | u64::from(b)));
     let long = |at: usize| Some(word(at)? << 32 | word(at + 4)?);
     let payload = bytes.len().checked_sub(HEADER_BYTES).map(|n| n as u64);
     payload.is_some()
@@ -206,11 +190,7 @@ mod tests {
     fn percentiles_are_by_integer_rank() {
         let check = |values: std::ops::RangeInclusive<u64>, p, expected| {
             let name = format!("{p} of {values:?}");
-            assert_eq!(
-                Histogram::of_values(values).percentile(p),
-                expected,
-                "{name}"
-            );
+            assert_eq!(Histogram::of_values(values).percentile(p), expected, "{name}");
         };
         // Where a float rank is one entry off.
         for percent in [7, 14, 28, 55, 56] {
@@ -241,12 +221,7 @@ mod tests {
     #[test]
     fn an_empty_histogram_has_no_numbers() {
         let empty = Histogram::default();
-        let all = (
-            empty.min(),
-            empty.max(),
-            empty.mean(),
-            empty.percentile(P50),
-        );
+        let all = (empty.min(), empty.max(), empty.mean(), empty.percentile(P50));
         assert_eq!(all, (None, None, None, None));
         let stored = empty.encode().unwrap();
         assert_eq!(Histogram::decode(&stored), Ok(vec![0; BUCKETS]));
@@ -280,18 +255,11 @@ mod tests {
             STANDARD.encode(bytes)
         };
         assert!(Histogram::decode(&other(1, HIGHEST, 2)).is_ok());
-        let refused = [
-            other(1, HIGHEST, 3),
-            other(1, 1 << 20, 2),
-            STANDARD.encode("HdrH"),
-        ];
+        let refused = [other(1, HIGHEST, 3), other(1, 1 << 20, 2), STANDARD.encode("HdrH")];
         for text in refused {
             assert_eq!(Histogram::decode(&text), Err(HistogramError::Geometry));
         }
-        assert!(matches!(
-            Histogram::decode("?"),
-            Err(HistogramError::Base64(_))
-        ));
+        assert!(matches!(Histogram::decode("?"), Err(HistogramError::Base64(_))));
     }
 
     fn values() -> impl Strategy<Value = Vec<u64>> {

@@ -175,10 +175,7 @@ fn messages(recording: &Recording) -> Messages {
 
 fn found_ready(recording: &Recording) -> u64 {
     let stamped = latency::count(recording, |kind| *kind == SeriesKind::FoundReady);
-    let unstamped = recording
-        .teams
-        .iter()
-        .map(|team| team.found_ready_unstamped);
+    let unstamped = recording.teams.iter().map(|team| team.found_ready_unstamped);
     stamped + unstamped.sum::<u64>()
 }
 
@@ -191,11 +188,8 @@ fn host_facts(host: &Host) -> HostFacts {
         let set: BTreeSet<u32> = cpus().map(|cpu| of(&cpu.place)).collect();
         set.len() as u32
     };
-    let knobs: BTreeMap<String, Option<String>> = host
-        .facts
-        .iter()
-        .map(|fact| (fact.key.clone(), fact.value.value().cloned()))
-        .collect();
+    let knobs: BTreeMap<String, Option<String>> =
+        host.facts.iter().map(|fact| (fact.key.clone(), fact.value.value().cloned())).collect();
     HostFacts {
         kernel: host.kernel_release.value().cloned(),
         kernel_version: Reading::value(&host.kernel_version).cloned(),
@@ -247,12 +241,7 @@ mod tests {
         let (plan, host) = (fixture::plan(), fixture::host());
         let recordings = [fixture::recording(), fixture::empty(), fixture::recording()];
         let mut report = Report::judge(&plan, &host, &recordings[..1]);
-        assert!(
-            report.runs[0]
-                .caveats
-                .iter()
-                .any(|caveat| caveat.id == "one_run")
-        );
+        assert!(report.runs[0].caveats.iter().any(|caveat| caveat.id == "one_run"));
         for n in 1..recordings.len() {
             report.add(&plan, &host, &recordings[n]);
             assert_eq!(report, Report::judge(&plan, &host, &recordings[..=n]));

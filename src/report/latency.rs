@@ -39,9 +39,7 @@ pub(super) fn rows(plan: &Plan, recording: &Recording) -> Vec<Latency> {
     let mut rows = Vec::new();
     for (at, team) in recording.teams.iter().enumerate() {
         let planned = plan.teams.iter().find(|planned| planned.name == team.name);
-        let whole = of_team(recording, at, |kind| {
-            matches!(kind, SeriesKind::Wakeup { .. })
-        });
+        let whole = of_team(recording, at, |kind| matches!(kind, SeriesKind::Wakeup { .. }));
         if whole.count() > 0 || planned.is_some_and(|planned| planned.receives) {
             rows.push(row(WAKEUP, &team.name, ALL, None, &whole));
         }

@@ -19,16 +19,12 @@ pub(super) fn all(case: &Case<'_>) -> BTreeMap<String, Metric> {
             measures.push(name);
         }
     }
-    let wakeups = latency::merged(case.recording, |series| {
-        matches!(series.kind, SeriesKind::Wakeup { .. })
-    });
+    let wakeups =
+        latency::merged(case.recording, |series| matches!(series.kind, SeriesKind::Wakeup { .. }));
     let mut metrics = BTreeMap::new();
     for row in METRICS.iter().filter(|row| row.of_measure()) {
         for name in &measures {
-            metrics.insert(
-                row.key_for(name),
-                metric(row, of_measure(row.key, name, case)),
-            );
+            metrics.insert(row.key_for(name), metric(row, of_measure(row.key, name, case)));
         }
     }
     // A measure block of an unlucky name does not shadow a metric of our own.
@@ -44,12 +40,7 @@ fn metric(row: &Row, value: Value) -> Metric {
         Ok(value) => (Some(value), None),
         Err(reason) => (None, Some(reason)),
     };
-    Metric {
-        value,
-        unit: row.unit.to_owned(),
-        better: row.better,
-        reason,
-    }
+    Metric { value, unit: row.unit.to_owned(), better: row.better, reason }
 }
 
 fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
@@ -101,8 +92,7 @@ fn of_measure(key: &str, name: &str, case: &Case<'_>) -> Value {
 
 fn receives(case: &Case<'_>) -> Result<(), String> {
     let any = case.plan.teams.iter().any(|team| team.receives);
-    any.then_some(())
-        .ok_or("no team of this profile receives messages".to_owned())
+    any.then_some(()).ok_or("no team of this profile receives messages".to_owned())
 }
 
 fn per_s(count: u64, case: &Case<'_>) -> Value {
@@ -141,11 +131,7 @@ fn cpu_per_message(case: &Case<'_>) -> Value {
     if cpu_ns == 0 {
         return Err("the kernel accounted no CPU time to the tasks".to_owned());
     }
-    ratio(
-        cpu_ns as f64,
-        case.messages.received,
-        "no message was received",
-    )
+    ratio(cpu_ns as f64, case.messages.received, "no message was received")
 }
 
 fn ratio(value: f64, count: u64, without: &str) -> Value {
@@ -172,12 +158,8 @@ mod tests {
 
     #[test]
     fn every_row_is_computed_or_says_why_not() {
-        let recordings = [
-            fixture::recording(),
-            fixture::empty(),
-            fixture::failed(),
-            fixture::interrupted(),
-        ];
+        let recordings =
+            [fixture::recording(), fixture::empty(), fixture::failed(), fixture::interrupted()];
         let report = Report::judge(&fixture::plan(), &fixture::host(), &recordings);
         for run in &report.runs {
             let expected = METRICS.iter().map(|row| row.key_for("round_trip"));

@@ -299,11 +299,8 @@ impl Report {
     pub fn median_run(&self) -> Option<&Run> {
         let primary = self.profile.primary.as_deref();
         let value = |run: &Run| run.metrics.get(primary?)?.value;
-        let mut valued: Vec<(f64, &Run)> = self
-            .runs
-            .iter()
-            .filter_map(|run| Some((value(run)?, run)))
-            .collect();
+        let mut valued: Vec<(f64, &Run)> =
+            self.runs.iter().filter_map(|run| Some((value(run)?, run))).collect();
         valued.sort_by(|a, b| a.0.total_cmp(&b.0));
         let middle = valued.len().saturating_sub(1) / 2;
         let median = valued.get(middle).map(|&(_, run)| run);

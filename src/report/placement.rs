@@ -15,12 +15,9 @@ pub(super) fn migrations(recording: &Recording, kernel: &Kernel) -> Migrations {
     let both =
         |one: &recording::Migrations, at: usize| one.across_sleep[at] + one.while_running[at];
     let by_distance = |of: &dyn Fn(&recording::Migrations, usize) -> u64| {
-        let far = Relation::ALL
-            .iter()
-            .filter(|far| **far != Relation::SameCpu);
+        let far = Relation::ALL.iter().filter(|far| **far != Relation::SameCpu);
         let sum = |at: usize| own().map(|one| of(one, at)).sum();
-        far.map(|far| (far.name().to_owned(), sum(*far as usize)))
-            .collect()
+        far.map(|far| (far.name().to_owned(), sum(*far as usize))).collect()
     };
     Migrations {
         total: own().map(|one| one.total()).sum(),
@@ -51,11 +48,7 @@ pub(super) fn residency(case: &Case<'_>) -> Residency {
     }
     let total: u64 = by_cpu.values().sum();
     if total == 0 {
-        return Residency {
-            instances: Vec::new(),
-            cpus: Vec::new(),
-            llcs: Vec::new(),
-        };
+        return Residency { instances: Vec::new(), cpus: Vec::new(), llcs: Vec::new() };
     }
     let share = |ns: u64| ns as f64 / total as f64;
     let mut by_node: BTreeMap<u32, u64> = BTreeMap::new();
@@ -68,36 +61,25 @@ pub(super) fn residency(case: &Case<'_>) -> Residency {
     }
     let cpus_of_llc = |llc: u32| -> CpuList {
         let all = case.plan.cpus.iter();
-        all.filter(|cpu| cpu.place.llc == llc)
-            .map(|cpu| cpu.id)
-            .collect()
+        all.filter(|cpu| cpu.place.llc == llc).map(|cpu| cpu.id).collect()
     };
     Residency {
         instances: vec![InstanceResidency {
             instance: 0,
             cpu: by_node
                 .into_iter()
-                .map(|(node, ns)| NodeShare {
-                    node,
-                    share: share(ns),
-                })
+                .map(|(node, ns)| NodeShare { node, share: share(ns) })
                 .collect(),
             // No source of memory residency is part of a recording yet.
             memory: Vec::new(),
         }],
         cpus: by_cpu
             .into_iter()
-            .map(|(cpu, ns)| Share {
-                name: cpu.to_string(),
-                share: share(ns),
-            })
+            .map(|(cpu, ns)| Share { name: cpu.to_string(), share: share(ns) })
             .collect(),
         llcs: by_llc
             .into_iter()
-            .map(|(llc, ns)| Share {
-                name: cpus_of_llc(llc).to_string(),
-                share: share(ns),
-            })
+            .map(|(llc, ns)| Share { name: cpus_of_llc(llc).to_string(), share: share(ns) })
             .collect(),
     }
 }

@@ -21,10 +21,7 @@ impl Tally {
     }
 
     fn times(self, n: u64) -> Option<Tally> {
-        Some(Tally {
-            sent: self.sent.checked_mul(n)?,
-            received: self.received.checked_mul(n)?,
-        })
+        Some(Tally { sent: self.sent.checked_mul(n)?, received: self.received.checked_mul(n)? })
     }
 }
 
@@ -51,14 +48,12 @@ fn program(ops: &[Op], stretch: Range<usize>, channels: &[ChannelPlan]) -> Optio
         let op = ops.get(at)?;
         at += 1;
         let step = match op {
-            Op::Send { channel, pick, .. } => Tally {
-                sent: instances(*channel, pick, channels)?,
-                received: 0,
-            },
-            Op::Receive { channel, pick, .. } => Tally {
-                sent: 0,
-                received: instances(*channel, pick, channels)?,
-            },
+            Op::Send { channel, pick, .. } => {
+                Tally { sent: instances(*channel, pick, channels)?, received: 0 }
+            }
+            Op::Receive { channel, pick, .. } => {
+                Tally { sent: 0, received: instances(*channel, pick, channels)? }
+            }
             Op::Loop { count, end } => {
                 let Amount::Fixed(count) = count else {
                     return None;
@@ -91,18 +86,11 @@ mod tests {
     use crate::report::fixture;
 
     fn send(pick: Pick) -> Op {
-        Op::Send {
-            channel: 0,
-            pick,
-            bytes: 1,
-        }
+        Op::Send { channel: 0, pick, bytes: 1 }
     }
 
     fn times(count: u64, end: u32) -> Op {
-        Op::Loop {
-            count: Amount::Fixed(count),
-            end,
-        }
+        Op::Loop { count: Amount::Fixed(count), end }
     }
 
     #[test]
@@ -117,24 +105,12 @@ mod tests {
         };
         check(vec![], Some(0));
         check(vec![send(Pick::All)], Some(12));
-        check(
-            vec![send(Pick::At(Amount::Fixed(1))), send(Pick::Any)],
-            Some(8),
-        );
+        check(vec![send(Pick::At(Amount::Fixed(1))), send(Pick::Any)], Some(8));
         let again = |begin| Op::Again { begin };
         check(vec![times(5, 3), send(Pick::Next), again(0)], Some(20));
-        check(
-            vec![times(0, 3), send(Pick::Next), again(0), send(Pick::Next)],
-            Some(4),
-        );
-        let nested = vec![
-            send(Pick::Next),
-            times(5, 6),
-            times(2, 5),
-            send(Pick::Next),
-            again(2),
-            again(1),
-        ];
+        check(vec![times(0, 3), send(Pick::Next), again(0), send(Pick::Next)], Some(4));
+        let nested =
+            vec![send(Pick::Next), times(5, 6), times(2, 5), send(Pick::Next), again(2), again(1)];
         check(nested, Some(44));
         check(vec![times(u64::MAX, 2), send(Pick::All)], None);
         check(vec![Op::Forever { end: 2 }, send(Pick::Next)], None);
@@ -143,10 +119,7 @@ mod tests {
     #[test]
     fn a_background_team_is_stopped_wherever_it_is() {
         let mut plan = fixture::plan();
-        let all = Tally {
-            sent: 200_000,
-            received: 200_000,
-        };
+        let all = Tally { sent: 200_000, received: 200_000 };
         assert_eq!(messages(&plan), Some(all));
         plan.teams[1].background = true;
         assert_eq!(messages(&plan), None);

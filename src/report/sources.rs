@@ -41,10 +41,8 @@ fn sum(tasks: &[TaskRecord], of: fn(&KernelCounts) -> &Reading<u64>) -> Sourced 
     if n_out == 0 {
         return absent(State::Absent, "no task checked out to tell it".to_owned());
     }
-    let lacking: Vec<&Reading<u64>> = out()
-        .map(|task| of(&task.kernel))
-        .filter(|reading| reading.value().is_none())
-        .collect();
+    let lacking: Vec<&Reading<u64>> =
+        out().map(|task| of(&task.kernel)).filter(|reading| reading.value().is_none()).collect();
     if let Some(first) = lacking.first() {
         let which = format!("{} ({} of {n_out} tasks)", first.reason(), lacking.len());
         return absent(first.state(), which);
@@ -62,14 +60,8 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Source> {
     let totals = &case.kernel.totals;
     let numbers: [(&str, &[&Sourced]); 4] = [
         ("nr_migrations", &[&case.kernel.migrations]),
-        (
-            "schedstat",
-            &[&totals.run_ns, &totals.run_delay_ns, &totals.timeslices],
-        ),
-        (
-            "getrusage",
-            &[&totals.voluntary_switches, &totals.involuntary_switches],
-        ),
+        ("schedstat", &[&totals.run_ns, &totals.run_delay_ns, &totals.timeslices]),
+        ("getrusage", &[&totals.voluntary_switches, &totals.involuntary_switches]),
         ("by_cause", &[&case.migrations.by_cause]),
     ];
     let numbers = numbers.into_iter().map(|(name, parts)| source(name, parts));
@@ -87,9 +79,7 @@ fn source(name: &str, parts: &[&Sourced]) -> Source {
     let reason = missing.and_then(|part| part.reason.clone());
     Source {
         name: name.to_owned(),
-        state: missing
-            .map_or(State::Ok.name(), |part| &part.state)
-            .to_owned(),
+        state: missing.map_or(State::Ok.name(), |part| &part.state).to_owned(),
         reason: reason.unwrap_or_default(),
     }
 }

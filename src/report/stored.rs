@@ -82,14 +82,8 @@ mod tests {
             let error = Report::from_json(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
-        check(
-            r#"{"schema": 2, "tool": "schedload 9.0"}"#,
-            "its schema is 2",
-        );
-        check(
-            r#"{"schema": 2, "tool": "schedload 9.0"}"#,
-            "by schedload 9.0",
-        );
+        check(r#"{"schema": 2, "tool": "schedload 9.0"}"#, "its schema is 2");
+        check(r#"{"schema": 2, "tool": "schedload 9.0"}"#, "by schedload 9.0");
         check(r#"{"schema": 1}"#, "missing field");
         check(r#"{"schema": "x"}"#, "invalid type");
         check("{}", "missing field `schema`");

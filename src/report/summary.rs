@@ -14,10 +14,7 @@ pub(super) fn across(runs: &[Run]) -> BTreeMap<String, Summary> {
     for (key, metric) in runs.iter().flat_map(|run| &run.metrics) {
         by_key.entry(key).or_default().push(metric);
     }
-    by_key
-        .into_iter()
-        .filter_map(|(key, metrics)| Some((key.to_owned(), of(&metrics)?)))
-        .collect()
+    by_key.into_iter().filter_map(|(key, metrics)| Some((key.to_owned(), of(&metrics)?))).collect()
 }
 
 fn of(metrics: &[&Metric]) -> Option<Summary> {
@@ -76,9 +73,6 @@ mod tests {
         check(&[None, None], None);
         check(&[Some(4.0), None], Some((1, 4.0, 4.0, 4.0, None)));
         check(&[Some(0.0), Some(0.0)], Some((2, 0.0, 0.0, 0.0, None)));
-        check(
-            &[Some(9.0), Some(11.0), Some(10.0)],
-            Some((3, 9.0, 10.0, 11.0, Some(0.1))),
-        );
+        check(&[Some(9.0), Some(11.0), Some(10.0)], Some((3, 9.0, 10.0, 11.0, Some(0.1))));
     }
 }

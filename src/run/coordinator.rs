@@ -64,11 +64,7 @@ pub(super) fn run(
         gate_ns: 0,
         end: End::Done,
     };
-    if plan.has_processes() {
-        coordinator.processes(gate)
-    } else {
-        coordinator.threads(gate)
-    }
+    if plan.has_processes() { coordinator.processes(gate) } else { coordinator.threads(gate) }
 }
 
 struct Coordinator<'a> {
@@ -122,10 +118,7 @@ impl Coordinator<'_> {
         let open = |copy| {
             Channels::open(plan, memory, copy).map_err(|(name, error)| {
                 let what = format!("opening channel `{name}`: {}", error.call);
-                RunError::System {
-                    what,
-                    errno: error.errno,
-                }
+                RunError::System { what, errno: error.errno }
             })
         };
         let channels: Vec<Channels<'_>> = (0..plan.copies).map(open).collect::<Result<_, _>>()?;
@@ -158,31 +151,22 @@ impl Coordinator<'_> {
     ) -> Result<(), RunError> {
         // Threads inherit the mask, so that a stop signal comes to this thread.
         let _blocked = Blocked::stop_signals();
-        crew::start(crew, workers).map_err(RunError::system(format!(
-            "starting {} threads",
-            self.plan.n_tasks()
-        )))
+        crew::start(crew, workers)
+            .map_err(RunError::system(format!("starting {} threads", self.plan.n_tasks())))
     }
 
     /// All tasks through a leader.
     fn processes(&mut self, gate: Gate) -> Result<Recording, RunError> {
         let before = usage(Of::Children);
         let begun = clock::monotonic_ns();
-        let Gate {
-            ready_out,
-            ready_in,
-            go_out,
-            go_in,
-        } = gate;
+        let Gate { ready_out, ready_in, go_out, go_in } = gate;
         let (ready, go, event) = (ready_in.as_fd(), go_out.as_fd(), self.event.as_fd());
         let mut leader = leader::spawn(self.plan, self.pace, self.memory, ready, go, event)
             .map_err(RunError::system("starting the leader process"))?;
         // From now on only the leader and its tasks hold it, so that its end is theirs.
         drop(ready_in);
         let tasks = Tasks::Processes { ready: &ready_out };
-        let ran = self
-            .wait_ready(&ready_out, begun)
-            .and_then(|()| self.through(&go_in, tasks));
+        let ran = self.wait_ready(&ready_out, begun).and_then(|()| self.through(&go_in, tasks));
         if ran.is_err() {
             self.abandon(&go_in, tasks);
         }
@@ -214,9 +198,7 @@ impl Coordinator<'_> {
                 Readiness::Event => self.check_start()?,
                 Readiness::Ended => {
                     self.check_start()?;
-                    return Err(RunError::LeaderEnded(
-                        "before all tasks were ready".to_owned(),
-                    ));
+                    return Err(RunError::LeaderEnded("before all tasks were ready".to_owned()));
                 }
             }
         }

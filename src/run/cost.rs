@@ -41,10 +41,7 @@ pub(super) fn measure(plan: &Plan, clock: Clock) -> Result<HarnessCost, RunError
     };
     let layout = Layout::new(layout::Spec {
         cpus: plan.cpus.iter().map(cpu_spec).collect(),
-        teams: vec![layout::Team {
-            receives: true,
-            measures: Vec::new(),
-        }],
+        teams: vec![layout::Team { receives: true, measures: Vec::new() }],
         n_tasks: 1,
         channels: Vec::new(),
         copies: 1,
@@ -68,9 +65,5 @@ pub(super) fn measure(plan: &Plan, clock: Clock) -> Result<HarnessCost, RunError
         let waiting_since = recorder.now();
         recorder.received(waiting_since, || stamp::Stamp::read(black_box(&message)));
     });
-    Ok(HarnessCost {
-        clock_ns,
-        stamp_ns,
-        record_ns: (received_ns - clock_ns).max(0.0),
-    })
+    Ok(HarnessCost { clock_ns, stamp_ns, record_ns: (received_ns - clock_ns).max(0.0) })
 }

@@ -36,7 +36,5 @@ pub(super) fn workers<'a>(
 ///
 /// What pthread_create gave; those started before go on.
 pub(super) fn start<'a>(crew: &mut Crew<'a>, workers: &'a mut [Worker<'_>]) -> Result<(), Errno> {
-    workers
-        .iter_mut()
-        .try_for_each(|worker| crew.spawn(STACK_BYTES, worker))
+    workers.iter_mut().try_for_each(|worker| crew.spawn(STACK_BYTES, worker))
 }

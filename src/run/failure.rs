@@ -53,28 +53,12 @@ impl Failed {
         let (tried, errno) = match hitch {
             Hitch::Interrupted => return None,
             Hitch::Ended => (Tried::ReadAtEnd, Errno(libc::EPIPE)),
-            Hitch::Failed {
-                call: Call::Read,
-                errno,
-            } => (Tried::Read, errno),
-            Hitch::Failed {
-                call: Call::Write,
-                errno,
-            } => (Tried::Write, errno),
-            Hitch::Failed {
-                call: Call::FutexWait,
-                errno,
-            } => (Tried::FutexWait, errno),
-            Hitch::Failed {
-                call: Call::FutexWake,
-                errno,
-            } => (Tried::FutexWake, errno),
+            Hitch::Failed { call: Call::Read, errno } => (Tried::Read, errno),
+            Hitch::Failed { call: Call::Write, errno } => (Tried::Write, errno),
+            Hitch::Failed { call: Call::FutexWait, errno } => (Tried::FutexWait, errno),
+            Hitch::Failed { call: Call::FutexWake, errno } => (Tried::FutexWake, errno),
         };
-        Some(Failed {
-            op: op as u32,
-            tried,
-            errno,
-        })
+        Some(Failed { op: op as u32, tried, errno })
     }
 
     pub(super) fn store(self, slot: &TaskSlot) {
@@ -112,10 +96,7 @@ pub(super) fn describe(plan: &Plan, memory: &Memory, ids: &[TaskId], task: usize
         return named("unknown".to_owned(), "none", error);
     }
     let tried = slot.failed_call.load(Relaxed);
-    let words = WORDS
-        .iter()
-        .find(|(code, _)| *code as u32 == tried)
-        .map(|&(_, words)| words);
+    let words = WORDS.iter().find(|(code, _)| *code as u32 == tried).map(|&(_, words)| words);
     let op = slot.failed_op.load(Relaxed);
     let step = match team.ops.get(op as usize) {
         _ if op == AT_START => "start".to_owned(),

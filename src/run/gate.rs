@@ -36,19 +36,11 @@ impl Gate {
     pub(super) fn new() -> Result<Gate, Errno> {
         let (ready_out, ready_in) = fd::pipe()?;
         let (go_out, go_in) = fd::pipe()?;
-        Ok(Gate {
-            ready_out,
-            ready_in,
-            go_out,
-            go_in,
-        })
+        Ok(Gate { ready_out, ready_in, go_out, go_in })
     }
 
     pub(super) fn for_tasks(&self) -> TaskGate {
-        TaskGate {
-            ready: self.ready_in.as_raw_fd(),
-            go: self.go_out.as_raw_fd(),
-        }
+        TaskGate { ready: self.ready_in.as_raw_fd(), go: self.go_out.as_raw_fd() }
     }
 
     /// Counts tasks as they become ready, until there are `n` or something else happens; tells how

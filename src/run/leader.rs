@@ -87,10 +87,7 @@ pub(super) fn spawn(
     go: BorrowedFd<'_>,
     event: BorrowedFd<'_>,
 ) -> Result<Child, Errno> {
-    let orders = Orders {
-        plan: plan.clone(),
-        pace,
-    };
+    let orders = Orders { plan: plan.clone(), pace };
     let text = serde_json::to_vec(&orders).map_err(|_| Errno(libc::EINVAL))?;
     let file = fd::memory_file(&text)?;
     let fds = [file.as_fd(), memory.shared.file(), ready, go, event];
@@ -101,13 +98,9 @@ pub(super) fn spawn(
 fn lead() -> i32 {
     signal::leave_stopping_to_parent();
     let inherited = |n| fd::inherited(FIRST_FD + n);
-    let (Ok(orders), Ok(memory), Ok(ready), Ok(go), Ok(event)) = (
-        inherited(0),
-        inherited(1),
-        inherited(2),
-        inherited(3),
-        inherited(4),
-    ) else {
+    let (Ok(orders), Ok(memory), Ok(ready), Ok(go), Ok(event)) =
+        (inherited(0), inherited(1), inherited(2), inherited(3), inherited(4))
+    else {
         return 2;
     };
     let mut text = Vec::new();
@@ -117,20 +110,14 @@ fn lead() -> i32 {
         return 2;
     };
     drop(text);
-    let memory = Memory {
-        shared,
-        layout: Layout::new(orders.plan.layout_spec(page_bytes())),
-    };
+    let memory = Memory { shared, layout: Layout::new(orders.plan.layout_spec(page_bytes())) };
     let recorders = Recorders::new(&memory, orders.pace.clock, CurrentCpu::find());
     let stage = Stage {
         plan: &orders.plan,
         memory: &memory,
         recorders: &recorders,
         pace: orders.pace,
-        gate: TaskGate {
-            ready: ready.as_raw_fd(),
-            go: go.as_raw_fd(),
-        },
+        gate: TaskGate { ready: ready.as_raw_fd(), go: go.as_raw_fd() },
         event: event.as_raw_fd(),
     };
     let children = Children { stage: &stage };

@@ -45,29 +45,16 @@ impl<'a> Channels<'a> {
             let Some(kind) = channel::find(&channel.kind) else {
                 continue;
             };
-            let scope = if channel.across_processes {
-                Scope::Shared
-            } else {
-                Scope::Private
-            };
+            let scope = if channel.across_processes { Scope::Shared } else { Scope::Private };
             for instance in 0..channel.count as usize {
                 let (offset, _) = memory.layout.channel(copy as usize, number, instance);
                 let bytes = channel.bytes as usize;
-                let opening = Opening {
-                    scope,
-                    bytes,
-                    shared: &memory.shared,
-                    offset,
-                };
+                let opening = Opening { scope, bytes, shared: &memory.shared, offset };
                 let opened = (kind.open)(&opening);
                 ends.push(End {
                     channel: opened.map_err(|error| (channel.name.clone(), error))?,
                     ring: memory.ring(copy as usize, number, instance),
-                    wake_is: if kind.wake_blocks {
-                        Since::Sleeping
-                    } else {
-                        Since::Running
-                    },
+                    wake_is: if kind.wake_blocks { Since::Sleeping } else { Since::Running },
                 });
             }
         }
@@ -87,31 +74,14 @@ pub(super) struct Program {
 
 #[derive(Clone, Copy)]
 pub(super) enum Step {
-    Send {
-        ends: Ends,
-        bytes: usize,
-    },
-    Receive {
-        ends: Ends,
-        bytes: usize,
-    },
-    Loop {
-        count: u64,
-        end: usize,
-    },
+    Send { ends: Ends, bytes: usize },
+    Receive { ends: Ends, bytes: usize },
+    Loop { count: u64, end: usize },
     Forever,
-    Again {
-        begin: usize,
-    },
+    Again { begin: usize },
     Measure,
-    EndMeasure {
-        begin: usize,
-        measure: u16,
-    },
-    Work {
-        kind: &'static work::Kind,
-        amount: u64,
-    },
+    EndMeasure { begin: usize, measure: u16 },
+    Work { kind: &'static work::Kind, amount: u64 },
 }
 
 /// Which instances, as positions in [`Channels::ends`].
@@ -148,37 +118,19 @@ impl Program {
                     Pick::All => Ends::Each { first, n },
                     Pick::Next => Ends::Next { first, n },
                     Pick::Any => Ends::Any { first, n },
-                    Pick::At(which) => Ends::Each {
-                        first: first + which.of(me) as usize,
-                        n: 1,
-                    },
+                    Pick::At(which) => Ends::Each { first: first + which.of(me) as usize, n: 1 },
                 }
             };
             steps.push(match op {
-                Op::Send {
-                    channel,
-                    pick,
-                    bytes,
-                } => Step::Send {
-                    ends: ends(*channel, pick),
-                    bytes: *bytes as usize,
-                },
-                Op::Receive {
-                    channel,
-                    pick,
-                    bytes,
-                } => Step::Receive {
-                    ends: ends(*channel, pick),
-                    bytes: *bytes as usize,
-                },
-                Op::Loop { count, end } => Step::Loop {
-                    count: count.of(me),
-                    end: *end as usize,
-                },
+                Op::Send { channel, pick, bytes } => {
+                    Step::Send { ends: ends(*channel, pick), bytes: *bytes as usize }
+                }
+                Op::Receive { channel, pick, bytes } => {
+                    Step::Receive { ends: ends(*channel, pick), bytes: *bytes as usize }
+                }
+                Op::Loop { count, end } => Step::Loop { count: count.of(me), end: *end as usize },
                 Op::Forever { .. } => Step::Forever,
-                Op::Again { begin } => Step::Again {
-                    begin: *begin as usize,
-                },
+                Op::Again { begin } => Step::Again { begin: *begin as usize },
                 Op::Measure { .. } => {
                     measures.push(at);
                     Step::Measure
@@ -188,10 +140,7 @@ impl Program {
                     measure: *measure as u16,
                 },
                 Op::Work { kind, amount } => match work::find(kind) {
-                    Some(kind) => Step::Work {
-                        kind,
-                        amount: amount.of(me),
-                    },
+                    Some(kind) => Step::Work { kind, amount: amount.of(me) },
                     // The plan knows the rows, so there is one.
                     None => Step::Measure,
                 },

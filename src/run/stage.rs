@@ -41,10 +41,7 @@ impl Pace {
             _ => false,
         };
         let needed = plan.teams.iter().flat_map(|team| &team.ops).any(calibrated);
-        Pace {
-            clock,
-            rounds_per_us: if needed { work::calibrate() } else { 0 },
-        }
+        Pace { clock, rounds_per_us: if needed { work::calibrate() } else { 0 } }
     }
 }
 

@@ -39,23 +39,15 @@ const FEED: &str = "
     ]";
 
 fn plan() -> Plan {
-    let source = Source {
-        path: String::new(),
-        text: FEED.to_owned(),
-    };
+    let source = Source { path: String::new(), text: FEED.to_owned() };
     let profile = Profile::parse("feed", source).unwrap_or_else(|faults| panic!("{faults}"));
     let host = Host::made_up(Topology::from_synthetic("core:2 pu:1").unwrap(), "made up");
-    let overrides = Overrides {
-        duration: Some("1s".to_owned()),
-        ..Overrides::default()
-    };
+    let overrides = Overrides { duration: Some("1s".to_owned()), ..Overrides::default() };
     Plan::new(&profile, &host, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn memory(plan: &Plan) -> Memory {
-    Memory::create(Layout::new(plan.layout_spec(4096)))
-        .unwrap()
-        .0
+    Memory::create(Layout::new(plan.layout_spec(4096))).unwrap().0
 }
 
 #[test]
@@ -146,11 +138,7 @@ fn what_a_failure_is_called() {
         let who = format!("{} {}", it.team, it.task_idx);
         assert_eq!([&who, &it.step, &it.call, &it.error], expected);
     };
-    let failed = |op: u32, tried: Tried, errno: i32| Failed {
-        op,
-        tried,
-        errno: Errno(errno),
-    };
+    let failed = |op: u32, tried: Tried, errno: i32| Failed { op, tried, errno: Errno(errno) };
     let invalid = Errno(libc::EINVAL).to_string();
     check(
         6,
@@ -160,40 +148,24 @@ fn what_a_failure_is_called() {
     check(
         9,
         failed(2, Tried::ReadAtEnd, libc::EPIPE),
-        [
-            "eater 5",
-            "receive one",
-            "read",
-            "end of file: everybody who could send is gone",
-        ],
+        ["eater 5", "receive one", "read", "end of file: everybody who could send is gone"],
     );
     check(
         2,
         failed(9, Tried::FutexWake, libc::EINVAL),
         ["eater 0", "send many[next]", "futex wake", &invalid],
     );
-    check(
-        1,
-        failed(700, Tried::Write, libc::EINVAL),
-        ["feeder 1", "unknown", "write", &invalid],
-    );
+    check(1, failed(700, Tried::Write, libc::EINVAL), ["feeder 1", "unknown", "write", &invalid]);
 }
 
 #[test]
 fn an_interrupt_is_no_failure() {
     let check = |hitch: Hitch, expected: Option<(Tried, i32)>| {
         let failed = Failed::of_hitch(3, hitch);
-        assert_eq!(
-            failed.map(|it| (it.tried, it.errno.0)),
-            expected,
-            "{hitch:?}"
-        );
+        assert_eq!(failed.map(|it| (it.tried, it.errno.0)), expected, "{hitch:?}");
         assert!(failed.is_none_or(|it| it.op == 3));
     };
-    let of = |call| Hitch::Failed {
-        call,
-        errno: Errno(libc::EBADF),
-    };
+    let of = |call| Hitch::Failed { call, errno: Errno(libc::EBADF) };
     check(Hitch::Interrupted, None);
     check(Hitch::Ended, Some((Tried::ReadAtEnd, libc::EPIPE)));
     check(of(Call::Read), Some((Tried::Read, libc::EBADF)));
@@ -238,11 +210,7 @@ fn waiting_for_tasks_ends_with_them_and_with_an_event() {
     assert!(matches!(waited, Ok(Readiness::Event)), "it comes first");
     raw::read(event.as_raw_fd(), &mut [0; 8]).unwrap();
 
-    let Gate {
-        ready_out,
-        ready_in,
-        ..
-    } = gate;
+    let Gate { ready_out, ready_in, .. } = gate;
     drop(ready_in);
     let waited = Gate::wait_ready(&ready_out, &mut ready, 2, event.as_fd(), &|_| ());
     assert!(matches!(waited, Ok(Readiness::Ended)));

@@ -60,13 +60,7 @@ enum Stop {
 
 impl Stop {
     fn at_start(tried: Tried) -> impl Fn(Errno) -> Stop {
-        move |errno| {
-            Stop::Failed(Failed {
-                op: AT_START,
-                tried,
-                errno,
-            })
-        }
+        move |errno| Stop::Failed(Failed { op: AT_START, tried, errno })
     }
 }
 
@@ -105,9 +99,7 @@ impl Worker<'_> {
         }
         self.gate.ready().map_err(Stop::at_start(Tried::Write))?;
         prepared?;
-        self.gate
-            .wait()
-            .map_err(Stop::at_start(Tried::WaitAtGate))?;
+        self.gate.wait().map_err(Stop::at_start(Tried::WaitAtGate))?;
         if self.recorder.phase() == Phase::After {
             // The gate was opened to send everybody home.
             return Err(Stop::Over);
@@ -174,20 +166,9 @@ impl Worker<'_> {
                     let memory = self.memory;
                     let over = || Phase::of(memory.control().phase.load(Relaxed)) == Phase::After;
                     let (clock, rounds_per_us) = (self.clock, self.rounds_per_us);
-                    (kind.perform)(
-                        amount,
-                        &Tools {
-                            clock,
-                            rounds_per_us,
-                            stop: &over,
-                        },
-                    );
+                    (kind.perform)(amount, &Tools { clock, rounds_per_us, stop: &over });
                     self.recorder.time_passed();
-                    let sleeping = if kind.sleeps {
-                        Since::Sleeping
-                    } else {
-                        Since::Running
-                    };
+                    let sleeping = if kind.sleeps { Since::Sleeping } else { Since::Running };
                     self.recorder.look(sleeping);
                 }
             }
@@ -295,11 +276,7 @@ impl Worker<'_> {
             false => (c"/proc/thread-self/sched", c"/proc/thread-self/schedstat"),
         };
         let text = read_text(sched, &mut buffer);
-        store(
-            0,
-            text.map(task::parse_sched)
-                .and_then(|sched| sched.nr_migrations),
-        );
+        store(0, text.map(task::parse_sched).and_then(|sched| sched.nr_migrations));
         let switches = usage(Of::Thread);
         store(1, Reading::Value(switches.voluntary_switches));
         store(2, Reading::Value(switches.involuntary_switches));

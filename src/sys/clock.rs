@@ -32,10 +32,7 @@ impl Clock {
     /// The clock of that source, compared with CLOCK_MONOTONIC for 10 ms if it is the counter.
     pub fn calibrate(source: Source) -> Clock {
         match source {
-            Source::Monotonic => Clock {
-                source,
-                scale: 1 << 32,
-            },
+            Source::Monotonic => Clock { source, scale: 1 << 32 },
             Source::Counter => {
                 let (ticks0, ns0) = pair();
                 let (mut ticks, mut ns) = pair();
@@ -44,10 +41,7 @@ impl Clock {
                     (ticks, ns) = pair();
                 }
                 let scale = (u128::from(ns - ns0) << 32) / u128::from(ticks - ticks0).max(1);
-                Clock {
-                    source,
-                    scale: scale as u64,
-                }
+                Clock { source, scale: scale as u64 }
             }
         }
     }
@@ -84,24 +78,15 @@ fn pair() -> (u64, u64) {
         let before = counter();
         let ns = monotonic_ns();
         let after = counter();
-        (
-            after.wrapping_sub(before),
-            before.wrapping_add(after.wrapping_sub(before) / 2),
-            ns,
-        )
+        (after.wrapping_sub(before), before.wrapping_add(after.wrapping_sub(before) / 2), ns)
     };
-    let best = [once(), once(), once()]
-        .into_iter()
-        .min_by_key(|&(width, ..)| width);
+    let best = [once(), once(), once()].into_iter().min_by_key(|&(width, ..)| width);
     best.map_or((0, 0), |(_, ticks, ns)| (ticks, ns))
 }
 
 /// CLOCK_MONOTONIC in nanoseconds.
 pub fn monotonic_ns() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a timespec that we own; the call cannot fail for this clock.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
@@ -137,12 +122,7 @@ pub fn sleep(ns: u64) -> bool {
     };
     // SAFETY: `time` outlives the call; the rest is not asked for.
     unsafe {
-        libc::clock_nanosleep(
-            libc::CLOCK_MONOTONIC,
-            0,
-            &raw const time,
-            std::ptr::null_mut(),
-        ) == 0
+        libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &raw const time, std::ptr::null_mut()) == 0
     }
 }
 
@@ -157,10 +137,7 @@ mod tests {
         assert!(sleep(20_000_000));
         let (by_ticks, by_kernel) = (clock.ns(clock.now() - ticks), monotonic_ns() - ns);
         let apart = by_ticks.abs_diff(by_kernel);
-        assert!(
-            apart < by_kernel / 100,
-            "{by_ticks} ns by ticks, {by_kernel} ns by the kernel"
-        );
+        assert!(apart < by_kernel / 100, "{by_ticks} ns by ticks, {by_kernel} ns by the kernel");
     }
 
     #[test]

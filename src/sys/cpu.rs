@@ -24,15 +24,9 @@ impl CurrentCpu {
         let offset = unsafe {
             let size = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr()) as *const u32;
             let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()) as *const isize;
-            if size.is_null() || offset.is_null() || *size == 0 {
-                None
-            } else {
-                Some(*offset)
-            }
+            if size.is_null() || offset.is_null() || *size == 0 { None } else { Some(*offset) }
         };
-        let found = CurrentCpu {
-            offset: offset.map(|offset| offset + CPU_ID),
-        };
+        let found = CurrentCpu { offset: offset.map(|offset| offset + CPU_ID) };
         // A registration that failed leaves a negative cpu_id.
         match found.offset {
             Some(offset) if thread_word(offset) >= 0 => found,

@@ -13,30 +13,18 @@ impl Errno {
 
     /// The error of the libc call that just failed in this thread.
     pub fn last() -> Errno {
-        Errno(
-            std::io::Error::last_os_error()
-                .raw_os_error()
-                .unwrap_or(libc::EIO),
-        )
+        Errno(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
     }
 
     /// A libc result: -1 means that `errno` is set.
     pub(crate) fn check(result: libc::c_int) -> Result<libc::c_int, Errno> {
-        if result == -1 {
-            Err(Errno::last())
-        } else {
-            Ok(result)
-        }
+        if result == -1 { Err(Errno::last()) } else { Ok(result) }
     }
 
     /// A raw system call's result: negative means the error itself.
     #[inline]
     pub(crate) fn check_raw(result: isize) -> Result<usize, Errno> {
-        if result < 0 {
-            Err(Errno(-result as i32))
-        } else {
-            Ok(result as usize)
-        }
+        if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as usize) }
     }
 }
 

@@ -16,11 +16,7 @@ pub enum Woken {
 
 /// ppoll(2) for reading on up to four descriptors; `limit_ns` of `None` waits for ever.
 pub fn wait_readable(fds: &[BorrowedFd<'_>], limit_ns: Option<u64>) -> Result<Woken, Errno> {
-    let mut polled = [libc::pollfd {
-        fd: -1,
-        events: libc::POLLIN,
-        revents: 0,
-    }; 4];
+    let mut polled = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; 4];
     for (slot, fd) in polled.iter_mut().zip(fds) {
         slot.fd = fd.as_raw_fd();
     }
@@ -44,11 +40,7 @@ pub fn wait_readable(fds: &[BorrowedFd<'_>], limit_ns: Option<u64>) -> Result<Wo
 
 /// poll(2) for reading on one descriptor without a limit, as a worker waits at the gate.
 pub fn wait_open(fd: i32) -> Result<(), Errno> {
-    let mut slot = libc::pollfd {
-        fd,
-        events: libc::POLLIN,
-        revents: 0,
-    };
+    let mut slot = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     // SAFETY: the one pollfd outlives the call.
     Errno::check(unsafe { libc::poll(&raw mut slot, 1, -1) }).map(|_| ())
 }

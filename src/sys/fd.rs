@@ -77,11 +77,7 @@ pub enum Broken {
 impl From<Errno> for Broken {
     #[inline]
     fn from(errno: Errno) -> Broken {
-        if errno == Errno::INTERRUPTED {
-            Broken::Interrupted
-        } else {
-            Broken::Failed(errno)
-        }
+        if errno == Errno::INTERRUPTED { Broken::Interrupted } else { Broken::Failed(errno) }
     }
 }
 
@@ -139,13 +135,7 @@ mod tests {
         write_whole(write.as_raw_fd(), b"abc").unwrap();
         drop(write);
         let mut buffer = [0; 8];
-        assert_eq!(
-            read_whole(read.as_raw_fd(), &mut buffer),
-            Err(Broken::Ended)
-        );
-        assert_eq!(
-            read_whole(read.as_raw_fd(), &mut buffer),
-            Err(Broken::Ended)
-        );
+        assert_eq!(read_whole(read.as_raw_fd(), &mut buffer), Err(Broken::Ended));
+        assert_eq!(read_whole(read.as_raw_fd(), &mut buffer), Err(Broken::Ended));
     }
 }

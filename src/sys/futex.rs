@@ -32,14 +32,7 @@ impl Scope {
 #[inline]
 pub fn wait(word: &AtomicU32, expected: u32, scope: Scope) -> Result<(), Errno> {
     let op = (libc::FUTEX_WAIT | scope.flag()) as usize;
-    let args = [
-        std::ptr::from_ref(word) as usize,
-        op,
-        expected as usize,
-        0,
-        0,
-        0,
-    ];
+    let args = [std::ptr::from_ref(word) as usize, op, expected as usize, 0, 0, 0];
     // SAFETY: the word outlives the call; a null timeout waits without limit.
     match Errno::check_raw(unsafe { raw::syscall(libc::SYS_futex, args) }) {
         Ok(_) | Err(Errno(libc::EAGAIN)) => Ok(()),

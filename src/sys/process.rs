@@ -15,11 +15,7 @@ pub const FIRST_FD: RawFd = 3;
 /// when the thread that started it does.
 pub fn spawn_self(argument: &str, fds: &[BorrowedFd<'_>]) -> Result<Child, Errno> {
     let mut command = Command::new("/proc/self/exe");
-    command
-        .arg0("schedload")
-        .arg(argument)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null());
+    command.arg0("schedload").arg(argument).stdin(Stdio::null()).stdout(Stdio::null());
     let sources: Vec<RawFd> = fds.iter().map(AsRawFd::as_raw_fd).collect();
     // SAFETY: between fork and exec only async-signal-safe calls are made, and no memory is
     // allocated. Sources are first moved out of the way of the targets.
@@ -86,9 +82,7 @@ impl Forker {
         // SAFETY: the only thread, so the child's memory is consistent.
         match Errno::check(unsafe { libc::fork() })? {
             0 => Ok(Forked::Child),
-            child => Ok(Forked::Parent {
-                child: child as u32,
-            }),
+            child => Ok(Forked::Parent { child: child as u32 }),
         }
     }
 }
@@ -111,16 +105,10 @@ pub fn reap() -> Result<Option<(u32, Ended)>, Errno> {
     let mut status = 0;
     // SAFETY: the status is ours to fill in.
     match Errno::check(unsafe { libc::waitpid(-1, &raw mut status, 0) }) {
-        Ok(child) if libc::WIFSIGNALED(status) => Ok(Some((
-            child as u32,
-            Ended::Killed {
-                signal: libc::WTERMSIG(status),
-            },
-        ))),
-        Ok(child) => Ok(Some((
-            child as u32,
-            Ended::Exited(libc::WEXITSTATUS(status)),
-        ))),
+        Ok(child) if libc::WIFSIGNALED(status) => {
+            Ok(Some((child as u32, Ended::Killed { signal: libc::WTERMSIG(status) })))
+        }
+        Ok(child) => Ok(Some((child as u32, Ended::Exited(libc::WEXITSTATUS(status))))),
         Err(Errno(libc::ECHILD)) => Ok(None),
         Err(errno) => Err(errno),
     }

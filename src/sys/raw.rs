@@ -61,24 +61,13 @@ pub(super) unsafe fn syscall(number: libc::c_long, a: [usize; 6]) -> isize {
 pub(super) unsafe fn syscall(number: libc::c_long, a: [usize; 6]) -> isize {
     // SAFETY: the caller vouches for the call.
     let result = unsafe { libc::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]) };
-    if result == -1 {
-        -(Errno::last().0 as isize)
-    } else {
-        result as isize
-    }
+    if result == -1 { -(Errno::last().0 as isize) } else { result as isize }
 }
 
 /// read(2): the number of bytes, 0 at the end of the file.
 #[inline(always)]
 pub fn read(fd: i32, buffer: &mut [u8]) -> Result<usize, Errno> {
-    let args = [
-        fd as usize,
-        buffer.as_mut_ptr() as usize,
-        buffer.len(),
-        0,
-        0,
-        0,
-    ];
+    let args = [fd as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0];
     // SAFETY: the kernel writes at most `len` bytes into the buffer that we hold exclusively.
     Errno::check_raw(unsafe { syscall(libc::SYS_read, args) })
 }

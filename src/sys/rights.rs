@@ -9,10 +9,7 @@ use super::Errno;
 pub struct OpenFiles(libc::rlimit);
 
 fn open_files() -> Result<libc::rlimit, Errno> {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the struct is ours to fill in.
     Errno::check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) })?;
     Ok(limit)
@@ -32,10 +29,7 @@ impl OpenFiles {
     pub fn allow(need: u64) -> Result<OpenFiles, Errno> {
         let before = open_files()?;
         if before.rlim_cur < need {
-            set(&libc::rlimit {
-                rlim_cur: need,
-                rlim_max: before.rlim_max.max(need),
-            })?;
+            set(&libc::rlimit { rlim_cur: need, rlim_max: before.rlim_max.max(need) })?;
         }
         Ok(OpenFiles(before))
     }

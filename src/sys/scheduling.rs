@@ -111,11 +111,7 @@ pub fn set_affinity(cpus: &CpuList) -> Result<(), Errno> {
         && id < CORE_AFFINITY_LIMIT
     {
         let pinned = core_affinity::set_for_current(core_affinity::CoreId { id: id as usize });
-        return if pinned {
-            Ok(())
-        } else {
-            Err(Errno(libc::EINVAL))
-        };
+        return if pinned { Ok(()) } else { Err(Errno(libc::EINVAL)) };
     }
     let largest = cpus.iter().last().map_or(0, |cpu| cpu.0);
     let bits = usize::BITS;
@@ -123,14 +119,7 @@ pub fn set_affinity(cpus: &CpuList) -> Result<(), Errno> {
     for CpuId(id) in cpus.iter() {
         mask[(id / bits) as usize] |= 1 << (id % bits);
     }
-    let args = [
-        0,
-        mask.len() * size_of::<usize>(),
-        mask.as_ptr() as usize,
-        0,
-        0,
-        0,
-    ];
+    let args = [0, mask.len() * size_of::<usize>(), mask.as_ptr() as usize, 0, 0, 0];
     // SAFETY: the kernel reads as many bytes as it is told from a mask that outlives the call.
     Errno::check_raw(unsafe { raw::syscall(libc::SYS_sched_setaffinity, args) }).map(|_| ())
 }
@@ -150,10 +139,7 @@ pub fn affinity() -> Result<CpuList, Errno> {
         }
     }
     let set = |&id: &u32| mask[(id / usize::BITS) as usize] >> (id % usize::BITS) & 1 == 1;
-    Ok((0..mask.len() as u32 * usize::BITS)
-        .filter(set)
-        .map(CpuId)
-        .collect())
+    Ok((0..mask.len() as u32 * usize::BITS).filter(set).map(CpuId).collect())
 }
 
 /// Lets the calling thread run on these CPUs until dropped, then where it could before.
@@ -193,18 +179,10 @@ mod tests {
     #[test]
     fn nice_is_set_and_the_rest_kept() {
         std::thread::spawn(|| {
-            set(&Attributes {
-                nice: Some(5),
-                ..Attributes::default()
-            })
-            .unwrap();
+            set(&Attributes { nice: Some(5), ..Attributes::default() }).unwrap();
             let now = current().unwrap();
             assert_eq!((now.policy, now.nice), (OTHER, 5));
-            set(&Attributes {
-                policy: Some(BATCH),
-                ..Attributes::default()
-            })
-            .unwrap();
+            set(&Attributes { policy: Some(BATCH), ..Attributes::default() }).unwrap();
             let now = current().unwrap();
             assert_eq!((now.policy, now.nice), (BATCH, 5));
         })

@@ -122,14 +122,8 @@ impl Shared {
     pub fn slice<T: Plain>(&self, offset: usize, count: usize) -> &[T] {
         let bytes = count.checked_mul(size_of::<T>());
         let end = bytes.and_then(|bytes| offset.checked_add(bytes));
-        assert!(
-            end.is_some_and(|end| end <= self.bytes),
-            "view past the end of shared memory"
-        );
-        assert!(
-            offset.is_multiple_of(align_of::<T>()),
-            "view not aligned in shared memory"
-        );
+        assert!(end.is_some_and(|end| end <= self.bytes), "view past the end of shared memory");
+        assert!(offset.is_multiple_of(align_of::<T>()), "view not aligned in shared memory");
         // SAFETY: in bounds, aligned (the mapping starts at a page), any bytes are a valid T, and
         // T is Sync with interior mutability, so other views and processes may write.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(offset).cast::<T>(), count) }

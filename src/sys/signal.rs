@@ -87,9 +87,7 @@ impl Stopping {
         let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
         let handler = handler as libc::sighandler_t;
         let set = |signal| Disposition::set(signal, handler, libc::SA_RESETHAND);
-        Ok(Stopping(
-            signals.into_iter().map(set).collect::<Result<_, _>>()?,
-        ))
+        Ok(Stopping(signals.into_iter().map(set).collect::<Result<_, _>>()?))
     }
 }
 

@@ -24,10 +24,7 @@ pub struct Crew<'env> {
 /// Runs `work` with a crew to start threads in, and joins them, in the order in which they were
 /// started, before it returns.
 pub fn crew<'env, R>(work: impl FnOnce(&mut Crew<'env>) -> R) -> R {
-    let mut crew = Crew {
-        threads: Vec::new(),
-        borrowed: PhantomData,
-    };
+    let mut crew = Crew { threads: Vec::new(), borrowed: PhantomData };
     work(&mut crew)
 }
 

@@ -10,18 +10,13 @@ use schedload::step::{channel, work};
 fn lists_have_a_line_for_each_row() {
     let check = |topic: &str, names: Vec<&str>| {
         let text = printed(&schedload(&format!("list {topic}")), 0);
-        let listed: Vec<&str> = text
-            .lines()
-            .filter_map(|line| line.split_whitespace().next())
-            .collect();
+        let listed: Vec<&str> =
+            text.lines().filter_map(|line| line.split_whitespace().next()).collect();
         assert_eq!(listed, names, "of {topic}");
     };
     check("", BUILTINS.iter().map(|row| row.name).collect());
     check("profiles", BUILTINS.iter().map(|row| row.name).collect());
-    check(
-        "channels",
-        channel::KINDS.iter().map(|row| row.name).collect(),
-    );
+    check("channels", channel::KINDS.iter().map(|row| row.name).collect());
     check("work", work::KINDS.iter().map(|row| row.name).collect());
     check("metrics", METRICS.iter().map(|row| row.key).collect());
     check("formats", FORMATS.iter().map(|row| row.name).collect());
@@ -35,10 +30,7 @@ fn show_prints_the_file_as_it_is() {
         assert_eq!(text, builtin.text);
     }
     let text = printed(&schedload("show hackbench --params"), 0);
-    assert!(
-        text.lines().any(|line| line.starts_with("groups ")),
-        "{text}"
-    );
+    assert!(text.lines().any(|line| line.starts_with("groups ")), "{text}");
 }
 
 #[test]
@@ -46,39 +38,22 @@ fn plans_for_a_machine_that_is_not_here() {
     let topology = "pack:2 [numa] l3:2 core:4 pu:2";
     let plan = |more: &[&str]| {
         let mut command = assert_cmd::Command::new(crate::SCHEDLOAD);
-        command
-            .args(["plan", "hackbench", "--topology", topology])
-            .args(more)
-            .output()
-            .unwrap()
+        command.args(["plan", "hackbench", "--topology", topology]).args(more).output().unwrap()
     };
     let text = printed(&plan(&[]), 0);
     assert!(text.contains("32 of 32 CPUs"), "{text}");
     let plan = json(&plan(&["--json", "--groups", "cpus / 8"]));
     assert_eq!(plan["cpus"].as_array().unwrap().len(), 32);
     assert_eq!(plan["copies"], 4);
-    refused(
-        &schedload("plan hackbench --topology pack:x"),
-        2,
-        &["pack:x", "made-up machine"],
-    );
-    refused(
-        &schedload("plan hackbench --topology no/such.xml"),
-        2,
-        &["no/such.xml"],
-    );
+    refused(&schedload("plan hackbench --topology pack:x"), 2, &["pack:x", "made-up machine"]);
+    refused(&schedload("plan hackbench --topology no/such.xml"), 2, &["no/such.xml"]);
 }
 
 #[test]
 fn a_plan_of_this_machine_prints_its_parameters() {
-    let plan = json(&schedload(
-        "plan pingpong --pairs 3 --seed 7 --duration 2s --json",
-    ));
+    let plan = json(&schedload("plan pingpong --pairs 3 --seed 7 --duration 2s --json"));
     let params = plan["params"].as_array().unwrap();
-    assert!(
-        params.contains(&serde_json::json!(["pairs", "3"])),
-        "{params:?}"
-    );
+    assert!(params.contains(&serde_json::json!(["pairs", "3"])), "{params:?}");
     assert_eq!(plan["seed"], 7);
     assert_eq!(plan["duration_ns"], 2_000_000_000_u64);
 }
@@ -91,10 +66,7 @@ fn host_has_the_same_facts_in_text_and_json() {
         let key = fact["key"].as_str().unwrap();
         assert!(text.contains(key), "{key} is not in\n{text}");
     }
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 100),
-        "{text}"
-    );
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     for node in host["topology"]["nodes"].as_array().unwrap() {
         assert!(text.contains(&format!("\nnode {} ", node["id"])), "{text}");
     }
@@ -110,10 +82,7 @@ fn help_shows_the_parameters_of_the_profile() {
     };
     check("--help", &["run", "plan", "Exit codes"]);
     check("run --help", &["--repeat", "--sweep", "PROFILE"]);
-    check(
-        "run hackbench --help",
-        &["Parameters of hackbench", "-g, --groups", "default 10"],
-    );
+    check("run hackbench --help", &["Parameters of hackbench", "-g, --groups", "default 10"]);
     check("plan pingpong --help", &["--topology", "--pairs"]);
     check("--version", &[env!("CARGO_PKG_VERSION")]);
     let pingpong = program(env!("CARGO_BIN_EXE_schedload-pingpong"), "--help");

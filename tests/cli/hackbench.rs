@@ -9,10 +9,7 @@ fn hackbench(line: &str) -> std::process::Output {
 
 /// Whether it is `Time: 0.123`, three digits after the point.
 fn is_time(line: &str) -> bool {
-    let Some((s, ms)) = line
-        .strip_prefix("Time: ")
-        .and_then(|time| time.split_once('.'))
-    else {
+    let Some((s, ms)) = line.strip_prefix("Time: ").and_then(|time| time.split_once('.')) else {
         return false;
     };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -27,10 +24,7 @@ fn three_lines_and_no_more() {
         assert_eq!(lines.len(), 3, "{text}");
         assert_eq!(lines[0], format!("Running in {first}\n"));
         assert_eq!(lines[1], format!("Each sender will pass {second}\n"));
-        assert!(
-            is_time(lines[2].trim_end()) && lines[2].ends_with('\n'),
-            "{text}"
-        );
+        assert!(is_time(lines[2].trim_end()) && lines[2].ends_with('\n'), "{text}");
     };
     check(
         "",
@@ -91,11 +85,7 @@ fn the_starting_task_may_become_real_time() {
         _ => {
             let text = printed(&output, 4);
             assert!(!text.contains("Time:"), "{text}");
-            assert!(
-                stderr(&output).contains("SCHED_FIFO"),
-                "{}",
-                stderr(&output)
-            );
+            assert!(stderr(&output).contains("SCHED_FIFO"), "{}", stderr(&output));
         }
     }
 }

@@ -11,10 +11,7 @@ fn without(privilege: &str) -> Option<String> {
         return Some(String::new());
     }
     let prefix = format!("setpriv --bounding-set=-{privilege} --inh-caps=-{privilege} ");
-    shell(&format!("{prefix} true"))
-        .status
-        .success()
-        .then_some(prefix)
+    shell(&format!("{prefix} true")).status.success().then_some(prefix)
 }
 
 #[test]
@@ -93,13 +90,7 @@ fn a_mask_of_one_cpu_is_kept_to() {
     let allowed: Vec<&Value> = host["allowed"].as_array().into_iter().flatten().collect();
     let first = match allowed.first() {
         Some(cpu) => cpu.to_string(),
-        None => host["allowed"]
-            .as_str()
-            .unwrap()
-            .split([',', '-'])
-            .next()
-            .unwrap()
-            .to_string(),
+        None => host["allowed"].as_str().unwrap().split([',', '-']).next().unwrap().to_string(),
     };
     let on_one = |line: &str| shell(&format!("taskset -c {first} $SCHEDLOAD {line}"));
     for form in ["threads", "processes"] {
@@ -108,10 +99,7 @@ fn a_mask_of_one_cpu_is_kept_to() {
         assert_eq!(document["host"]["allowed"], first.as_str());
         assert_eq!(document["runs"][0]["messages"]["received"], 600);
         let cpus = document["runs"][0]["residency"]["cpus"].as_array().unwrap();
-        assert!(
-            cpus.iter().all(|cpu| cpu["name"] == first.as_str()),
-            "{cpus:?}"
-        );
+        assert!(cpus.iter().all(|cpu| cpu["name"] == first.as_str()), "{cpus:?}");
     }
     let (_dir, path) = profile(
         "about = \"Spins\"\n[team.spinner]\nsize = 2\nspread = \"cpu\"\npin = true\n\

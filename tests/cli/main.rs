@@ -22,10 +22,7 @@ const HACKBENCH: &str = env!("CARGO_BIN_EXE_schedload-hackbench");
 
 /// Runs a program with the words of `line`, which has no quotes.
 fn program(path: &str, line: &str) -> Output {
-    Command::new(path)
-        .args(line.split_whitespace())
-        .output()
-        .unwrap()
+    Command::new(path).args(line.split_whitespace()).output().unwrap()
 }
 
 fn schedload(line: &str) -> Output {
@@ -35,9 +32,7 @@ fn schedload(line: &str) -> Output {
 /// Runs a script with the programs' paths in $SCHEDLOAD and $HACKBENCH.
 fn shell(script: &str) -> Output {
     let mut command = Command::new("sh");
-    command
-        .env("SCHEDLOAD", SCHEDLOAD)
-        .env("HACKBENCH", HACKBENCH);
+    command.env("SCHEDLOAD", SCHEDLOAD).env("HACKBENCH", HACKBENCH);
     command.args(["-c", script]).output().unwrap()
 }
 
@@ -61,11 +56,7 @@ fn stderr(output: &Output) -> String {
 /// What was printed, if the program ended with this code.
 fn printed(output: &Output, code: i32) -> String {
     let (out, err) = (stdout(output), stderr(output));
-    assert_eq!(
-        output.status.code(),
-        Some(code),
-        "stdout:\n{out}\nstderr:\n{err}"
-    );
+    assert_eq!(output.status.code(), Some(code), "stdout:\n{out}\nstderr:\n{err}");
     out
 }
 
@@ -77,11 +68,7 @@ fn json(output: &Output) -> Value {
 /// Whether the program refused with this code and said all of these words, and printed nothing.
 fn refused(output: &Output, code: i32, words: &[&str]) {
     let (out, err) = (stdout(output), stderr(output));
-    assert_eq!(
-        output.status.code(),
-        Some(code),
-        "stdout:\n{out}\nstderr:\n{err}"
-    );
+    assert_eq!(output.status.code(), Some(code), "stdout:\n{out}\nstderr:\n{err}");
     for word in words {
         assert!(err.contains(word), "`{word}` is not in:\n{err}");
     }

@@ -15,10 +15,7 @@ fn command_lines() {
     check("run /", &["Is a directory"]);
     check("run hackbench --gruops 3", &["--gruops", "--groups"]);
     check("run hackbench --groups", &["--groups"]);
-    check(
-        "run --groups 3 hackbench",
-        &["--groups", "PROFILE [PARAMETERS"],
-    );
+    check("run --groups 3 hackbench", &["--groups", "PROFILE [PARAMETERS"]);
     check("run hackbench extra", &["extra"]);
     check("run hackbench --repeat 0", &["0", "--repeat"]);
     check("run hackbench --repeat 1001", &["1001", "--repeat"]);
@@ -50,21 +47,9 @@ fn numbers_that_are_none_or_absurd() {
     refused(&schedload("run hackbench --duration 0"), 2, &["duration"]);
     refused(&schedload("run hackbench --duration 0s"), 2, &["duration"]);
     refused(&schedload("run hackbench --duration=-1s"), 2, &["duration"]);
-    refused(
-        &schedload("run hackbench --kind pip"),
-        2,
-        &["pip", "did you mean `pipe`"],
-    );
-    refused(
-        &schedload("run hackbench --as thread"),
-        2,
-        &["thread", "threads"],
-    );
-    refused(
-        &schedload("run pingpong --kind queue --as processes"),
-        2,
-        &["queue", "processes"],
-    );
+    refused(&schedload("run hackbench --kind pip"), 2, &["pip", "did you mean `pipe`"]);
+    refused(&schedload("run hackbench --as thread"), 2, &["thread", "threads"]);
+    refused(&schedload("run pingpong --kind queue --as processes"), 2, &["queue", "processes"]);
 }
 
 #[test]
@@ -72,19 +57,10 @@ fn sweeps() {
     let check = |line: &str, words: &[&str]| refused(&schedload(line), 2, words);
     check("run hackbench --sweep groups", &["--sweep", "groups=1,2,4"]);
     check("run hackbench --sweep groups=", &["empty"]);
-    check(
-        "run hackbench --sweep gruops=1,2",
-        &["gruops", "did you mean `groups`"],
-    );
-    check(
-        "run hackbench --groups 1 --sweep groups=1,2",
-        &["both set `groups`"],
-    );
+    check("run hackbench --sweep gruops=1,2", &["gruops", "did you mean `groups`"]);
+    check("run hackbench --groups 1 --sweep groups=1,2", &["both set `groups`"]);
     // The last point is found wrong before the first one runs.
-    check(
-        "run hackbench --loops 1 --sweep groups=1,0",
-        &["groups = 0"],
-    );
+    check("run hackbench --loops 1 --sweep groups=1,0", &["groups = 0"]);
 }
 
 /// A sound profile, to be spoilt in one place.
@@ -114,28 +90,12 @@ fn profiles() {
     check("size = 1", "sise = 1", &["sise", "did you mean `size`"]);
     check("size = 1", "size = 1\nsize = 2", &["size", "duplicate key"]);
     check("size = 1", "size = 0", &["size"]);
-    check(
-        "size = 1",
-        "size = \"1 / (cpus - cpus)\"",
-        &["divides by zero"],
-    );
+    check("size = 1", "size = \"1 / (cpus - cpus)\"", &["divides by zero"]);
     check("size = 1", "size = 1000000000000000000", &["size"]);
     check("\"pipe\"", "\"pip\"", &["pip", "did you mean `pipe`"]);
-    check(
-        "send = \"door\"",
-        "send = \"dor\"",
-        &["dor", "did you mean `door`"],
-    );
-    check(
-        "{ send = \"door\" }",
-        "{ spin = \"1ms\" }",
-        &["door", "nobody"],
-    );
-    check(
-        "[channel.door]",
-        "duration = 0\n[channel.door]",
-        &["duration"],
-    );
+    check("send = \"door\"", "send = \"dor\"", &["dor", "did you mean `door`"]);
+    check("{ send = \"door\" }", "{ spin = \"1ms\" }", &["door", "nobody"]);
+    check("[channel.door]", "duration = 0\n[channel.door]", &["duration"]);
 }
 
 #[test]

@@ -6,9 +6,7 @@ use schedload::step::channel::KINDS;
 use serde_json::Value;
 
 fn number(value: &Value) -> u64 {
-    value
-        .as_u64()
-        .unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
 fn sum<'a>(rows: impl Iterator<Item = &'a Value>) -> u64 {
@@ -121,19 +119,14 @@ fn a_sweep_is_one_document_and_one_table() {
     assert_eq!(document["schema"], 1);
     assert_eq!(document["sweep"]["name"], "pairs");
     let points = document["sweep"]["points"].as_array().unwrap();
-    let pairs: Vec<&Value> = points
-        .iter()
-        .map(|it| &it["profile"]["params"]["pairs"])
-        .collect();
+    let pairs: Vec<&Value> = points.iter().map(|it| &it["profile"]["params"]["pairs"]).collect();
     assert_eq!(pairs, ["1", "2", "3"]);
     for (point, n) in points.iter().zip(1..) {
         assert_eq!(point["runs"][0]["messages"]["sent"], 100 * n);
     }
     let text = printed(&schedload(line), 0);
     let table = text.lines().skip_while(|line| !line.is_empty()).skip(1);
-    let first: Vec<&str> = table
-        .map(|it| it.split_whitespace().next().unwrap())
-        .collect();
+    let first: Vec<&str> = table.map(|it| it.split_whitespace().next().unwrap()).collect();
     assert_eq!(first, ["pairs", "1", "2", "3"]);
 }
 
@@ -143,11 +136,7 @@ fn a_stored_report_prints_as_it_did() {
     for name in ["one", "sweep"] {
         let path = dir.path().join(name);
         let path = path.to_str().unwrap();
-        let more = if name == "sweep" {
-            "--sweep pairs=1,2"
-        } else {
-            "--repeat 2"
-        };
+        let more = if name == "sweep" { "--sweep pairs=1,2" } else { "--repeat 2" };
         let run = schedload(&format!("run pingpong --loops 50 {more} --json {path}"));
         let report = schedload(&format!("report {path}"));
         assert_eq!(printed(&run, 0), printed(&report, 0));
@@ -166,11 +155,7 @@ fn every_format_is_printed_and_written() {
         let path = dir.path().join(format.name);
         let written = schedload(&format!("{line} --out {}", path.display()));
         assert_eq!(printed(&written, 0), "");
-        assert!(
-            std::fs::read_to_string(path)
-                .unwrap()
-                .contains("round_trip")
-        );
+        assert!(std::fs::read_to_string(path).unwrap().contains("round_trip"));
     }
 }
 
@@ -178,33 +163,21 @@ fn every_format_is_printed_and_written() {
 fn quiet_prints_nothing_but_writes_what_was_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("report");
-    let output = schedload(&format!(
-        "run pingpong --loops 50 -q --json {}",
-        path.display()
-    ));
+    let output = schedload(&format!("run pingpong --loops 50 -q --json {}", path.display()));
     assert_eq!(printed(&output, 0), "");
     assert_eq!(crate::stderr(&output), "");
     assert!(std::fs::read_to_string(path).unwrap().starts_with('{'));
-    assert_eq!(
-        json(&schedload("run pingpong --loops 50 -q --json -"))["schema"],
-        1
-    );
+    assert_eq!(json(&schedload("run pingpong --loops 50 -q --json -"))["schema"], 1);
 }
 
 #[test]
 fn programs_of_one_profile_do_what_run_does() {
     let pingpong = env!("CARGO_BIN_EXE_schedload-pingpong");
-    let document = json(&program(
-        pingpong,
-        "--pairs 2 --loops 50 --as processes --json -",
-    ));
+    let document = json(&program(pingpong, "--pairs 2 --loops 50 --as processes --json -"));
     assert_eq!(document["profile"]["name"], "pingpong");
     assert_eq!(document["runs"][0]["messages"]["received"], 200);
     let fanout = env!("CARGO_BIN_EXE_schedload-fanout");
-    let document = json(&program(
-        fanout,
-        "-n 2 --duration 100ms --warmup 0s --json -",
-    ));
+    let document = json(&program(fanout, "-n 2 --duration 100ms --warmup 0s --json -"));
     assert_eq!(document["profile"]["name"], "fanout");
 }
 

@@ -13,10 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn start(program: &str, line: &str) -> Child {
     let mut command = Command::new(program);
     command.args(line.split_whitespace());
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
 
@@ -33,10 +30,7 @@ fn await_some<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
 }
 
 fn kill(signal: &str, pid: u32) {
-    let killed = Command::new("kill")
-        .args([signal, &pid.to_string()])
-        .status()
-        .unwrap();
+    let killed = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
     assert!(killed.success());
 }
 
@@ -44,11 +38,7 @@ fn kill(signal: &str, pid: u32) {
 fn descendants(pid: u32) -> Vec<u32> {
     let mut parents = HashMap::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let Some(pid) = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<u32>().ok())
-        else {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
             continue;
         };
         // Between listing and reading it may have ended.
@@ -68,12 +58,7 @@ fn descendants(pid: u32) -> Vec<u32> {
     let mut at = 0;
     while at < found.len() {
         let parent = found[at];
-        found.extend(
-            parents
-                .iter()
-                .filter(|(_, of)| **of == parent)
-                .map(|(pid, _)| *pid),
-        );
+        found.extend(parents.iter().filter(|(_, of)| **of == parent).map(|(pid, _)| *pid));
         at += 1;
     }
     found.split_off(1)
@@ -99,9 +84,7 @@ fn end(child: Child, processes: &[u32]) -> Output {
         Ok(name) => !name.starts_with("schedload"),
         Err(_) => true,
     };
-    await_some("the end of all processes", || {
-        processes.iter().all(gone).then_some(())
-    });
+    await_some("the end of all processes", || processes.iter().all(gone).then_some(()));
     output
 }
 
@@ -137,10 +120,7 @@ fn a_signal_right_after_the_start_leaves_nothing_behind() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("report.json");
     for delay_ms in [0, 1, 3, 10, 30] {
-        let line = format!(
-            "run hackbench --groups 5 --loops 1000000000 --json {}",
-            path.display()
-        );
+        let line = format!("run hackbench --groups 5 --loops 1000000000 --json {}", path.display());
         let child = start(SCHEDLOAD, &line);
         std::thread::sleep(Duration::from_millis(delay_ms));
         kill("-TERM", child.id());
@@ -175,10 +155,7 @@ fn what_earlier_runs_measured_is_kept() {
     let document: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     let runs = document["runs"].as_array().unwrap();
     assert!((2..1000).contains(&runs.len()));
-    assert!(
-        !output.stdout.is_empty(),
-        "the report of what was measured is printed"
-    );
+    assert!(!output.stdout.is_empty(), "the report of what was measured is printed");
 }
 
 #[test]

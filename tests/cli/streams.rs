@@ -41,17 +41,10 @@ fn an_unwritable_file_is_found_before_anything_runs() {
         let mut command = assert_cmd::Command::new(SCHEDLOAD);
         command.timeout(std::time::Duration::from_secs(60));
         let line = format!("{ENDLESS} {more}");
-        refused(
-            &command.args(line.split_whitespace()).output().unwrap(),
-            3,
-            words,
-        );
+        refused(&command.args(line.split_whitespace()).output().unwrap(), 3, words);
     };
     check(&format!("--json {dir}"), &[dir, "is a directory"]);
-    check(
-        &format!("--out {dir}/no/such"),
-        &["/no/such", "No such file"],
-    );
+    check(&format!("--out {dir}/no/such"), &["/no/such", "No such file"]);
     check("--json /proc/version", &["/proc/version"]);
     assert_eq!(std::fs::read_dir(dir).unwrap().count(), 0);
 }
@@ -66,11 +59,7 @@ fn json_on_stdout_is_alone_there() {
     let path = dir.path().join("text");
     let line = format!("run pingpong --loops 50 --json - --out {}", path.display());
     assert!(printed(&schedload(&line), 0).starts_with("{\n"));
-    assert!(
-        std::fs::read_to_string(path)
-            .unwrap()
-            .contains("round_trip")
-    );
+    assert!(std::fs::read_to_string(path).unwrap().contains("round_trip"));
 }
 
 #[test]

@@ -44,9 +44,7 @@ fn compare(all: &[Golden]) {
 
 /// Where two texts part: the line, what was kept, what there is now.
 fn difference(kept: &str, now: &str) -> String {
-    let same = (kept.lines().zip(now.lines()))
-        .take_while(|(kept, now)| kept == now)
-        .count();
+    let same = (kept.lines().zip(now.lines())).take_while(|(kept, now)| kept == now).count();
     let line = |text: &str| text.lines().nth(same).unwrap_or("(the end)").to_owned();
     format!("{}\n- {}\n+ {}", same + 1, line(kept), line(now))
 }
@@ -56,9 +54,8 @@ fn files(directory: &str, ending: &str) -> Vec<PathBuf> {
     let directory = Path::new(GOLDEN).join(directory);
     let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
-    let mut found: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|it| it == ending))
-        .collect();
+    let mut found: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|it| it == ending)).collect();
     found.sort();
     found
 }

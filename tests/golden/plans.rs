@@ -24,19 +24,11 @@ enum Shape {
 }
 
 const fn synthetic(name: &'static str, text: &'static str) -> Machine {
-    Machine {
-        name,
-        shape: Shape::Synthetic(text),
-        allowed: None,
-    }
+    Machine { name, shape: Shape::Synthetic(text), allowed: None }
 }
 
 const fn xml(name: &'static str, path: &'static str) -> Machine {
-    Machine {
-        name,
-        shape: Shape::Xml(path),
-        allowed: None,
-    }
+    Machine { name, shape: Shape::Xml(path), allowed: None }
 }
 
 const MACHINES: &[Machine] = &[
@@ -48,15 +40,9 @@ const MACHINES: &[Machine] = &[
     synthetic("cpus-1200", "pack:2 [numa] l3:6 core:50 pu:2"),
     Machine {
         allowed: Some("1-6"),
-        ..xml(
-            "offline-and-disallowed-cpus",
-            "tests/golden/machines/offline-cpus.xml",
-        )
+        ..xml("offline-and-disallowed-cpus", "tests/golden/machines/offline-cpus.xml")
     },
-    xml(
-        "memoryless-and-cpuless-nodes",
-        "tests/golden/machines/memoryless-node.xml",
-    ),
+    xml("memoryless-and-cpuless-nodes", "tests/golden/machines/memoryless-node.xml"),
     xml("llc-across-nodes", "src/host/fixture/llc-across-nodes.xml"),
 ];
 
@@ -66,15 +52,9 @@ type Params = &'static [(&'static str, &'static str)];
 /// Each profile in both forms; the built-ins' own limits of size are left alone.
 const PLANNED: &[(&str, Params)] = &[
     ("pingpong", &[("as", "threads")]),
-    (
-        "pingpong",
-        &[("as", "processes"), ("tokens", "2"), ("bytes", "100 B")],
-    ),
+    ("pingpong", &[("as", "processes"), ("tokens", "2"), ("bytes", "100 B")]),
     ("fanout", &[("as", "threads")]),
-    (
-        "fanout",
-        &[("as", "processes"), ("kind", "eventfd"), ("work", "10us")],
-    ),
+    ("fanout", &[("as", "processes"), ("kind", "eventfd"), ("work", "10us")]),
     ("hackbench", &[("as", "threads"), ("kind", "pipe")]),
     ("hackbench", &[("as", "processes")]),
     ("tests/golden/placement.toml", &[]),
@@ -88,9 +68,7 @@ fn host(machine: &Machine) -> Host {
     let topology = topology.unwrap_or_else(|error| panic!("{}: {error}", machine.name));
     let mut host = Host::made_up(topology, label);
     if let Some(allowed) = machine.allowed {
-        host.allowed = allowed
-            .parse()
-            .unwrap_or_else(|error| panic!("{allowed}: {error}"));
+        host.allowed = allowed.parse().unwrap_or_else(|error| panic!("{allowed}: {error}"));
     }
     host
 }
@@ -102,9 +80,7 @@ fn profile(name: &str) -> Profile {
 fn planned(name: &str, params: Params, host: &Host) -> String {
     let params = params.iter();
     let overrides = Overrides {
-        params: params
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .collect(),
+        params: params.map(|(name, value)| (name.to_string(), value.to_string())).collect(),
         ..Overrides::default()
     };
     match Plan::new(&profile(name), host, &overrides) {
@@ -125,18 +101,13 @@ fn plans(machine: &Machine) -> Golden {
         text.push_str(&format!("allowed: {allowed}\n"));
     }
     for (name, params) in PLANNED {
-        let flags: Vec<String> = params
-            .iter()
-            .map(|(name, value)| format!(" --{name} '{value}'"))
-            .collect();
+        let flags: Vec<String> =
+            params.iter().map(|(name, value)| format!(" --{name} '{value}'")).collect();
         text.push_str(&format!("\n==== {name}{}\n\n", flags.concat()));
         text.push_str(&planned(name, params, &host));
     }
     let file = format!("{}.txt", machine.name);
-    Golden {
-        path: Path::new(GOLDEN).join("plans").join(file),
-        text,
-    }
+    Golden { path: Path::new(GOLDEN).join("plans").join(file), text }
 }
 
 #[test]

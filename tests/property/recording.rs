@@ -2,10 +2,7 @@
 //!
 //! Two tasks of two teams act in turn in one thread, which is moved between CPUs; every act is also
 //! done on plain lists. Must not know: runs.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test, also outside of #[test] functions"
-)]
+#![allow(clippy::unwrap_used, reason = "a test, also outside of #[test] functions")]
 
 use crate::cases;
 use proptest::prelude::*;
@@ -80,11 +77,7 @@ fn machine() -> Vec<Cpu> {
         .zip(places)
         .map(|(id, (core, llc, node))| Cpu {
             id,
-            place: Place {
-                core,
-                llc,
-                node: NodeId(node),
-            },
+            place: Place { core, llc, node: NodeId(node) },
             allowed: mine.contains(&id),
         })
         .collect();
@@ -222,10 +215,8 @@ impl World<'_> {
     }
 
     fn go(&mut self, to: usize) {
-        let allowed: Vec<CpuId> = (self.cpus.iter())
-            .filter(|cpu| cpu.allowed)
-            .map(|cpu| cpu.id)
-            .collect();
+        let allowed: Vec<CpuId> =
+            (self.cpus.iter()).filter(|cpu| cpu.allowed).map(|cpu| cpu.id).collect();
         let to = allowed[to % allowed.len()];
         scheduling::set_affinity(&std::iter::once(to).collect()).unwrap();
         self.here = to.0;
@@ -243,10 +234,7 @@ fn by_sorting(values: &[u64], p: u64) -> u64 {
 fn check_series(series: &[Series], team: usize, expected: &Expected) -> Result<(), TestCaseError> {
     let mine = || series.iter().filter(|series| series.team == team);
     let migrations = mine().find(|series| series.kind == SeriesKind::BetweenMigrations);
-    prop_assert_eq!(
-        migrations.map_or(0, Series::count),
-        expected.between_migrations
-    );
+    prop_assert_eq!(migrations.map_or(0, Series::count), expected.between_migrations);
     let others = || mine().filter(|series| series.kind != SeriesKind::BetweenMigrations);
     prop_assert_eq!(others().count(), expected.values.len());
     for series in others() {
@@ -282,47 +270,26 @@ fn spec(cpus: &[Cpu]) -> Spec {
 
 fn check_acts(acts: &[(Act, usize)]) -> Result<(), TestCaseError> {
     let cpus = machine();
-    let mine: CpuList = cpus
-        .iter()
-        .filter(|it| it.allowed)
-        .map(|it| it.id)
-        .collect();
+    let mine: CpuList = cpus.iter().filter(|it| it.allowed).map(|it| it.id).collect();
     let _confined = Confined::to(&mine).unwrap();
     let (memory, _) = Memory::create(Layout::new(spec(&cpus))).unwrap();
     let clock = Clock::calibrate(Source::Monotonic);
     let recorders = Recorders::new(&memory, clock, CurrentCpu::find());
-    let mut world = World {
-        cpus: &cpus,
-        memory: &memory,
-        clock,
-        here: 0,
-        phase: Phase::Warmup,
-    };
+    let mut world = World { cpus: &cpus, memory: &memory, clock, here: 0, phase: Phase::Warmup };
     world.go(0);
     world.act_enter_window();
     let mut tasks = [0, 1].map(|number| {
         let mut recorder = Recorder::new(&recorders, number, number);
         recorder.begin();
-        let expected = Expected {
-            last_cpu: world.here,
-            ..Expected::default()
-        };
+        let expected = Expected { last_cpu: world.here, ..Expected::default() };
         Task { recorder, expected }
     });
     for &(act, task) in acts {
         world.act(act, &mut tasks[task]);
     }
 
-    let ids = [0, 1].map(|team| TaskId {
-        team,
-        copy: 0,
-        index: 0,
-    });
-    let names = ["a", "b"].map(|name| TeamId {
-        name: name.to_owned(),
-        size: 1,
-        background: false,
-    });
+    let ids = [0, 1].map(|team| TaskId { team, copy: 0, index: 0 });
+    let names = ["a", "b"].map(|name| TeamId { name: name.to_owned(), size: 1, background: false });
     let series = gather::series(&memory, &ids);
     let teams = gather::teams(&memory, &names, clock);
     let records = gather::tasks(&memory, &ids);
@@ -348,10 +315,7 @@ fn check_acts(acts: &[(Act, usize)]) -> Result<(), TestCaseError> {
 impl World<'_> {
     fn act_enter_window(&mut self) {
         self.phase = Phase::Window;
-        self.memory
-            .control()
-            .phase
-            .store(Phase::Window as u32, Relaxed);
+        self.memory.control().phase.store(Phase::Window as u32, Relaxed);
     }
 }
 

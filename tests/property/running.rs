@@ -86,7 +86,7 @@ fn team(name: &'static str) -> impl Strategy<Value = String> {
     })
 }
 
-/// Sender and receiver of one channel, whatever the other teams do, so that most profiles are sound.
+/// Sender and receiver of one channel, whatever the other teams do: most profiles are sound.
 fn text() -> impl Strategy<Value = String> {
     let kind = choice(&["futex", "pipe", "eventfd", "condvar", "queue", "socketpair"]);
     // Messages of several wakers can be mixed above PIPE_BUF (pipe(7)).
@@ -108,10 +108,7 @@ fn text() -> impl Strategy<Value = String> {
 
 /// The plan of such a profile for 20 ms, if it is sound and small.
 fn planned(text: &str, warmup: &str) -> Result<Option<Plan>, TestCaseError> {
-    let source = Source {
-        path: String::new(),
-        text: text.to_owned(),
-    };
+    let source = Source { path: String::new(), text: text.to_owned() };
     let profile = match Profile::parse("test", source) {
         Ok(profile) => profile,
         Err(faults) => {
@@ -144,11 +141,7 @@ fn check(text: &str, warmup: &str, n_run: &Cell<u32>) -> Result<(), TestCaseErro
     n_run.set(n_run.get() + 1);
     let recording = run::run(&plan, &HOST, &Control::default());
     let recording = recording.map_err(|error| TestCaseError::fail(error.to_string()))?;
-    prop_assert!(
-        matches!(recording.end, End::Done | End::TimeUp),
-        "{:?}",
-        recording.end
-    );
+    prop_assert!(matches!(recording.end, End::Done | End::TimeUp), "{:?}", recording.end);
     prop_assert_eq!(recording.tasks.len() as u64, plan.n_tasks());
     let report = Report::judge(&plan, &HOST, &[recording]);
     let broken: Vec<_> = report.broken().collect();
@@ -167,8 +160,5 @@ fn what_plans_runs_and_keeps_the_laws() {
         panic!("{error}");
     }
     let n_run = n_run.get();
-    assert!(
-        n_run > CASES / 4,
-        "only {n_run} of {CASES} profiles were sound"
-    );
+    assert!(n_run > CASES / 4, "only {n_run} of {CASES} profiles were sound");
 }

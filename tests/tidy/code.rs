@@ -31,26 +31,10 @@ const RULES: &[Rule] = &[
         Scope::AllBut(&["src/sys/"]),
         "only src/sys is unsafe: put the call there, behind a safe function",
     ),
-    rule(
-        &["println", "!"],
-        Scope::ProductBut(&["src/cli/", "src/bin/"]),
-        TO_CLI,
-    ),
-    rule(
-        &["print", "!"],
-        Scope::ProductBut(&["src/cli/", "src/bin/"]),
-        TO_CLI,
-    ),
-    rule(
-        &["eprintln", "!"],
-        Scope::ProductBut(&["src/cli/", "src/bin/"]),
-        TO_CLI,
-    ),
-    rule(
-        &["eprint", "!"],
-        Scope::ProductBut(&["src/cli/", "src/bin/"]),
-        TO_CLI,
-    ),
+    rule(&["println", "!"], Scope::ProductBut(&["src/cli/", "src/bin/"]), TO_CLI),
+    rule(&["print", "!"], Scope::ProductBut(&["src/cli/", "src/bin/"]), TO_CLI),
+    rule(&["eprintln", "!"], Scope::ProductBut(&["src/cli/", "src/bin/"]), TO_CLI),
+    rule(&["eprint", "!"], Scope::ProductBut(&["src/cli/", "src/bin/"]), TO_CLI),
     rule(&["dbg", "!"], Scope::AllBut(&[]), "take it out again"),
     rule(&[".", "unwrap", "("], Scope::ProductBut(&[]), NO_PANIC),
     rule(&[".", "expect", "("], Scope::ProductBut(&[]), NO_PANIC),
@@ -64,17 +48,11 @@ const RULES: &[Rule] = &[
 ];
 
 const fn rule(words: &'static [&'static str], scope: Scope, advice: &'static str) -> Rule {
-    Rule {
-        words,
-        scope,
-        advice,
-    }
+    Rule { words, scope, advice }
 }
 
 pub fn check(tree: &Tree) -> Vec<Fault> {
-    tree.rust()
-        .flat_map(|file| RULES.iter().flat_map(|rule| check_rule(file, rule)))
-        .collect()
+    tree.rust().flat_map(|file| RULES.iter().flat_map(|rule| check_rule(file, rule))).collect()
 }
 
 fn check_rule(file: &File, rule: &Rule) -> Vec<Fault> {
@@ -108,20 +86,12 @@ fn words_in_their_places() {
     check_text("src/run/a.rs", "fn f() {}\nunsafe fn g() {}", &[2]);
     check_text("src/sys/a.rs", "unsafe fn g() {}", &[]);
     check_text("tests/a.rs", "fn f() { unsafe { g() } }", &[1]);
-    check_text(
-        "src/run/a.rs",
-        "// unsafe\n#![deny(unsafe_code)]\nlet a = \"unsafe\";",
-        &[],
-    );
+    check_text("src/run/a.rs", "// unsafe\n#![deny(unsafe_code)]\nlet a = \"unsafe\";", &[]);
     check_text("src/run/a.rs", "println!(); eprintln!()", &[1, 1]);
     check_text("src/cli/a.rs", "println!()", &[]);
     check_text("src/run/a.rs", "writeln!(out); fn println() {}", &[]);
     check_text("tests/a.rs", "println!(); dbg!(1)", &[1]);
-    check_text(
-        "src/run/a.rs",
-        "a.unwrap();\na.expect(\"b\");\na.unwrap_or(1)",
-        &[1, 2],
-    );
+    check_text("src/run/a.rs", "a.unwrap();\na.expect(\"b\");\na.unwrap_or(1)", &[1, 2]);
     check_text(
         "src/run/a.rs",
         "#[cfg(test)] mod tests { use super::*; fn f() { a.unwrap() } }",

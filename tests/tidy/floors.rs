@@ -144,11 +144,7 @@ fn imports(tokens: &[Token], module: &[String]) -> Vec<Import> {
         }
         let mut here = module.to_vec();
         here.extend(inline.iter().map(|(name, _)| name.clone()));
-        let base = if token.text == "crate" {
-            Vec::new()
-        } else {
-            here
-        };
+        let base = if token.text == "crate" { Vec::new() } else { here };
         expand(tokens, at, base, &mut found);
     }
     found
@@ -198,10 +194,7 @@ fn expand(
 fn an_exported_macro_belongs_to_its_module() {
     let check_user = |path: &str, n_expected: usize| {
         let user = (path, "use crate::plain; crate::plain! {}");
-        let faults = check(&Tree::of(&[
-            ("src/sys/a.rs", "macro_rules! plain {}"),
-            user,
-        ]));
+        let faults = check(&Tree::of(&[("src/sys/a.rs", "macro_rules! plain {}"), user]));
         assert_eq!(faults.len(), n_expected, "{path}: {faults:?}");
     };
     check_user("src/step/channel/futex.rs", 0);
@@ -219,57 +212,21 @@ fn imports_from_below_only() {
         }
     };
     check_text("src/run/mod.rs", "use crate::plan::Plan;", &[]);
-    check_text(
-        "src/plan/mod.rs",
-        "\nuse crate::run;",
-        &["src/plan/mod.rs:2: plan (floor 3)"],
-    );
+    check_text("src/plan/mod.rs", "\nuse crate::run;", &["src/plan/mod.rs:2: plan (floor 3)"]);
     check_text("src/host/a.rs", "use super::b; use super::Topology;", &[]);
-    check_text(
-        "src/host/a.rs",
-        "use super::super::sys::x;",
-        &["`crate::sys::x` (floor 1)"],
-    );
-    check_text(
-        "src/plan/mod.rs",
-        "fn f() -> crate::report::R { g() }",
-        &["`crate::report::R`"],
-    );
+    check_text("src/host/a.rs", "use super::super::sys::x;", &["`crate::sys::x` (floor 1)"]);
+    check_text("src/plan/mod.rs", "fn f() -> crate::report::R { g() }", &["`crate::report::R`"]);
     check_text(
         "src/record/mod.rs",
         "use crate::{base::{CpuId, unit::{self, Unit as U}}, plan::{Plan, x::*}, sys};",
         &["`crate::plan::Plan`", "`crate::plan::x`"],
     );
-    check_text(
-        "src/step/work/mod.rs",
-        "use crate::step::channel::K;",
-        &["step::work (floor 2)"],
-    );
-    check_text(
-        "src/step/work/spin.rs",
-        "use super::Kind; use crate::sys::clock;",
-        &[],
-    );
-    check_text(
-        "src/sys/mod.rs",
-        "mod a { use super::b; use super::super::cli::C; }",
-        &["cli::C"],
-    );
-    check_text(
-        "src/sys/mod.rs",
-        "#[cfg(test)] mod tests { use crate::cli; }",
-        &[],
-    );
-    check_text(
-        "src/sys/mod.rs",
-        "/// [`crate::cli`]\npub(crate) fn f() {}",
-        &[],
-    );
-    check_text(
-        "src/cli/mod.rs",
-        "use crate::Plan;",
-        &["names no module that has a floor"],
-    );
+    check_text("src/step/work/mod.rs", "use crate::step::channel::K;", &["step::work (floor 2)"]);
+    check_text("src/step/work/spin.rs", "use super::Kind; use crate::sys::clock;", &[]);
+    check_text("src/sys/mod.rs", "mod a { use super::b; use super::super::cli::C; }", &["cli::C"]);
+    check_text("src/sys/mod.rs", "#[cfg(test)] mod tests { use crate::cli; }", &[]);
+    check_text("src/sys/mod.rs", "/// [`crate::cli`]\npub(crate) fn f() {}", &[]);
+    check_text("src/cli/mod.rs", "use crate::Plan;", &["names no module that has a floor"]);
     check_text("src/new/mod.rs", "", &["module `new` has no floor: add it"]);
     check_text("src/bin/schedload.rs", "use schedload::cli;", &[]);
     check_text("src/lib.rs", "pub use crate::cli::main;", &[]);

@@ -66,11 +66,7 @@ fn split_line(line: &str, number: usize, tokens: &mut Vec<Token>) {
         } else {
             first.len_utf8()
         };
-        tokens.push(Token {
-            text: rest[..len].to_owned(),
-            line: number,
-            test: false,
-        });
+        tokens.push(Token { text: rest[..len].to_owned(), line: number, test: false });
         rest = rest[len..].trim_start();
     }
 }
@@ -104,11 +100,7 @@ pub fn blank(text: &str) -> String {
             out.push(chars[at]);
             at += 1;
         } else {
-            out.extend(
-                chars[at..end]
-                    .iter()
-                    .map(|c| if *c == '\n' { '\n' } else { ' ' }),
-            );
+            out.extend(chars[at..end].iter().map(|c| if *c == '\n' { '\n' } else { ' ' }));
             at = end;
         }
     }
@@ -116,15 +108,11 @@ pub fn blank(text: &str) -> String {
 }
 
 fn word_end(chars: &[char], at: usize) -> usize {
-    (at..chars.len())
-        .find(|i| !is_word(chars[*i]))
-        .unwrap_or(chars.len())
+    (at..chars.len()).find(|i| !is_word(chars[*i])).unwrap_or(chars.len())
 }
 
 fn line_end(chars: &[char], at: usize) -> usize {
-    (at..chars.len())
-        .find(|i| chars[*i] == '\n')
-        .unwrap_or(chars.len())
+    (at..chars.len()).find(|i| chars[*i] == '\n').unwrap_or(chars.len())
 }
 
 fn comment_end(chars: &[char], at: usize) -> usize {
@@ -257,9 +245,7 @@ fn comments_and_literals_are_not_code() {
     check("b'a' b\"c\" 'd' '\\'' '\\u{41}' e", &["e"]);
     check(
         "fn f<'a>(x: &'a T)",
-        &[
-            "fn", "f", "<", "'", "a", ">", "(", "x", ":", "&", "'", "a", "T", ")",
-        ],
+        &["fn", "f", "<", "'", "a", ">", "(", "x", ":", "&", "'", "a", "T", ")"],
     );
     check("a::b:c", &["a", "::", "b", ":", "c"]);
     check("r#type", &["r", "#", "type"]);
@@ -268,11 +254,8 @@ fn comments_and_literals_are_not_code() {
 #[test]
 fn tests_are_marked() {
     let check = |text: &str, expected: &str| {
-        let product: Vec<String> = tokens(text)
-            .into_iter()
-            .filter(|token| !token.test)
-            .map(|token| token.text)
-            .collect();
+        let product: Vec<String> =
+            tokens(text).into_iter().filter(|token| !token.test).map(|token| token.text).collect();
         assert_eq!(product.join(" "), expected, "{text}");
     };
     check("a; #[cfg(test)] mod t { b } c;", "a ; c ;");
@@ -280,8 +263,5 @@ fn tests_are_marked() {
     check("#[cfg(test)] use a::{b, c}; d;", "d ;");
     check("#[test] fn t(a: [u8; 2]) { b } c;", "c ;");
     check("#[cfg(all(test, unix))] const A: T = T { b }; c;", "c ;");
-    check(
-        "#[cfg(not(test))] mod t { b }",
-        "# [ cfg ( not ( test ) ) ] mod t { b }",
-    );
+    check("#[cfg(not(test))] mod t { b }", "# [ cfg ( not ( test ) ) ] mod t { b }");
 }

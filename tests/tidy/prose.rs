@@ -23,10 +23,7 @@ struct Word {
 fn forbidden() -> Vec<Word> {
     const HOST: &str = "name the package, not the host it is fetched from";
     const PATH: &str = "a path of one machine: use one relative to the repository";
-    let word = |parts: &[&str], advice| Word {
-        text: parts.concat(),
-        advice,
-    };
+    let word = |parts: &[&str], advice| Word { text: parts.concat(), advice };
     vec![
         word(&["crates", ".io"], HOST),
         word(&["pypi", ".org"], HOST),
@@ -140,14 +137,8 @@ fn the_form_of_a_changelog() {
         let lines: Vec<usize> = faults.iter().map(|fault| fault.line).collect();
         assert_eq!(lines, expected, "{text}: {faults:?}");
     };
-    check_text(
-        "# Changelog\n\n## Unreleased\n\n### Added\n\n- A.\n  B.\n",
-        &[],
-    );
-    check_text(
-        "# Changelog\n\n## Unreleased\n\n## 1.0.0 - 2026-01-31\n\n### Fixed\n- A.\n",
-        &[],
-    );
+    check_text("# Changelog\n\n## Unreleased\n\n### Added\n\n- A.\n  B.\n", &[]);
+    check_text("# Changelog\n\n## Unreleased\n\n## 1.0.0 - 2026-01-31\n\n### Fixed\n- A.\n", &[]);
     check_text("# Changes\n## Unreleased\n", &[1]);
     check_text("# Changelog\n## 1.0.0 - 2026-01-31\n", &[2]);
     check_text("# Changelog\n## Unreleased\n## 1.0\n", &[3]);

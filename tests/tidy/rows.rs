@@ -40,10 +40,7 @@ fn channels() -> Table<'static> {
         names: channel::KINDS.iter().map(|kind| kind.name).collect(),
         dir: "src/step/channel/",
         ending: ".rs",
-        others: &[
-            ("mod", "the rows"),
-            ("stream", "what pipes and sockets have in common"),
-        ],
+        others: &[("mod", "the rows"), ("stream", "what pipes and sockets have in common")],
     }
 }
 
@@ -95,10 +92,7 @@ fn check_table(tree: &Tree, table: &Table) -> Vec<Fault> {
         faults.push(Fault {
             path: table.rows_path.to_owned(),
             line: 1,
-            text: format!(
-                "{} `{name}` has no file: add {path}, or take out its row",
-                table.what
-            ),
+            text: format!("{} `{name}` has no file: add {path}, or take out its row", table.what),
         });
     }
     for name in files.difference(&known) {
@@ -165,10 +159,7 @@ fn every_row_has_its_file() {
     };
     let paths = ["src/k/mod.rs", "src/k/a.rs", "src/k/c.rs"];
     let tree = Tree::of(&paths.map(|path| (path, "struct A;")));
-    let faults: Vec<String> = check_table(&tree, &table)
-        .iter()
-        .map(Fault::to_string)
-        .collect();
+    let faults: Vec<String> = check_table(&tree, &table).iter().map(Fault::to_string).collect();
     assert_eq!(faults.len(), 2, "{faults:?}");
     assert!(faults[0].starts_with("src/k/mod.rs:1: kind `b` has no file: add src/k/b.rs"));
     assert!(faults[1].starts_with("src/k/c.rs:1: no kind has this name: add its row"));
@@ -179,10 +170,7 @@ fn profiles_that_the_code_includes() {
     let text =
         "a(include_str!(\"../../profiles/a.toml\")); b(include_str!(\"../profiles/b-c.toml\"))";
     assert_eq!(included_profiles(text), ["a", "b-c"]);
-    assert_eq!(
-        included_profiles("/// in /profiles/ there are .toml\" files"),
-        [""; 0]
-    );
+    assert_eq!(included_profiles("/// in /profiles/ there are .toml\" files"), [""; 0]);
 }
 
 #[test]
@@ -196,16 +184,7 @@ fn the_readme_lists_the_profiles() {
         }
     };
     check_text("# schedload\n", &[]);
-    check_text(
-        "## Profiles\n| name |\n|---|\n| `a` | x |\n| [`b`](b) | y |\n# C\n| `c` |",
-        &[],
-    );
-    check_text(
-        "## Profiles\n| `a` | x |\n",
-        &["README.md:1: no row for `b`"],
-    );
-    check_text(
-        "## Profiles\n| `a` |\n| `b` |\n| `c` |\n",
-        &["README.md:4: there is no"],
-    );
+    check_text("## Profiles\n| name |\n|---|\n| `a` | x |\n| [`b`](b) | y |\n# C\n| `c` |", &[]);
+    check_text("## Profiles\n| `a` | x |\n", &["README.md:1: no row for `b`"]);
+    check_text("## Profiles\n| `a` |\n| `b` |\n| `c` |\n", &["README.md:4: there is no"]);
 }

@@ -112,11 +112,7 @@ struct Function {
 }
 
 fn functions(tokens: &[Token]) -> Vec<Function> {
-    let is_name = |token: &Token| {
-        token
-            .text
-            .starts_with(|c: char| c.is_alphabetic() || c == '_')
-    };
+    let is_name = |token: &Token| token.text.starts_with(|c: char| c.is_alphabetic() || c == '_');
     let mut found = Vec::new();
     for (at, pair) in tokens.windows(2).enumerate() {
         // `fn(` is the type of a pointer.
@@ -162,24 +158,15 @@ fn sizes() {
     check_text("//! Owns a.\n", &[]);
     check_text("\n// No head.\n", &["src/a.rs:1: opens without a head"]);
     check_text(&format!("//! {}", "é".repeat(96)), &[]);
-    check_text(
-        &format!("//! \n//{}", "é".repeat(99)),
-        &["src/a.rs:2: longer than 100"],
-    );
+    check_text(&format!("//! \n//{}", "é".repeat(99)), &["src/a.rs:2: longer than 100"]);
     check_text(&format!("//! a\n{}", "\n".repeat(499)), &[]);
-    check_text(
-        &format!("//! a\n{}", "\n".repeat(500)),
-        &["src/a.rs:501: 501 lines"],
-    );
+    check_text(&format!("//! a\n{}", "\n".repeat(500)), &["src/a.rs:501: 501 lines"]);
     check_text(&format!("//! a\nfn f() {{\n{}}}\n", statements(68)), &[]);
     check_text(
         &format!("//! a\nfn f(a: [u8; 2]) {{\n{}}}\n", statements(69)),
         &["src/a.rs:2: function `f` has 71 lines"],
     );
-    check_text(
-        &format!("//! a\ntrait T {{ fn f(); }}\nmod m {{{}}}", statements(90)),
-        &[],
-    );
+    check_text(&format!("//! a\ntrait T {{ fn f(); }}\nmod m {{{}}}", statements(90)), &[]);
 }
 
 #[test]

@@ -32,16 +32,8 @@ pub struct File {
 
 impl File {
     pub fn new(path: &str, text: &str) -> Self {
-        let tokens = if path.ends_with(".rs") {
-            lex::tokens(text)
-        } else {
-            Vec::new()
-        };
-        Self {
-            path: path.to_owned(),
-            text: text.to_owned(),
-            tokens,
-        }
+        let tokens = if path.ends_with(".rs") { lex::tokens(text) } else { Vec::new() };
+        Self { path: path.to_owned(), text: text.to_owned(), tokens }
     }
 
     pub fn is_rust(&self) -> bool {
@@ -49,11 +41,7 @@ impl File {
     }
 
     pub fn fault(&self, line: usize, text: impl Into<String>) -> Fault {
-        Fault {
-            path: self.path.clone(),
-            line,
-            text: text.into(),
-        }
+        Fault { path: self.path.clone(), line, text: text.into() }
     }
 
     /// The tokens of code that is part of the product: nothing under `#[cfg(test)]`.
@@ -68,9 +56,8 @@ pub struct Tree {
 }
 
 /// Directories and single files that are read, from the root of the repository.
-const PLACES: &[&str] = &[
-    "src", "tests", "benches", "profiles", "scripts", "examples", ".ci", "docs",
-];
+const PLACES: &[&str] =
+    &["src", "tests", "benches", "profiles", "scripts", "examples", ".ci", "docs"];
 
 impl Tree {
     pub fn read() -> Self {

@@ -11,30 +11,12 @@ use schedload::record::recording::{KernelCounts, Series, SeriesKind};
 use schedload::sys::usage::{Of, usage};
 
 pub const TESTS: &[Test] = &[
-    Test {
-        name: "counts::migrations",
-        body: migrations,
-    },
-    Test {
-        name: "counts::pinned_tasks_stay",
-        body: pinned_tasks_stay,
-    },
-    Test {
-        name: "counts::wakeups_are_switches",
-        body: wakeups_are_switches,
-    },
-    Test {
-        name: "counts::switches_of_the_process",
-        body: switches_of_the_process,
-    },
-    Test {
-        name: "counts::cpu_time",
-        body: cpu_time,
-    },
-    Test {
-        name: "counts::messages",
-        body: messages,
-    },
+    Test { name: "counts::migrations", body: migrations },
+    Test { name: "counts::pinned_tasks_stay", body: pinned_tasks_stay },
+    Test { name: "counts::wakeups_are_switches", body: wakeups_are_switches },
+    Test { name: "counts::switches_of_the_process", body: switches_of_the_process },
+    Test { name: "counts::cpu_time", body: cpu_time },
+    Test { name: "counts::messages", body: messages },
 ];
 
 /// The sum over the tasks of a team; the reason if one of them could not read its number.
@@ -92,9 +74,7 @@ fn pinned_tasks_stay() -> Outcome {
 
 fn wakeups(recording: &Recording, team: usize) -> u64 {
     let mine = recording.series.iter().filter(|it| it.team == team);
-    mine.filter(|it| matches!(it.kind, SeriesKind::Wakeup { .. }))
-        .map(Series::count)
-        .sum()
+    mine.filter(|it| matches!(it.kind, SeriesKind::Wakeup { .. })).map(Series::count).sum()
 }
 
 /// On one CPU a wakee can only be woken after it has left the CPU to its waker, by waiting or
@@ -123,10 +103,7 @@ fn wakeups_are_switches() -> Outcome {
             wakeups <= voluntary + involuntary,
             "{wakeups} wakeups, {voluntary} + {involuntary} switches"
         );
-        assert!(
-            voluntary <= LOOPS + SLACK,
-            "{voluntary} waits for {LOOPS} messages"
-        );
+        assert!(voluntary <= LOOPS + SLACK, "{voluntary} waits for {LOOPS} messages");
     }
     Outcome::Passed
 }
@@ -134,26 +111,14 @@ fn wakeups_are_switches() -> Outcome {
 /// What the tasks read of themselves is in the sum that the kernel has of the process.
 fn switches_of_the_process() -> Outcome {
     let host = host();
-    let plan = builtin(
-        &host,
-        "hackbench",
-        "--groups 2 --fds 4 --loops 50 --as threads",
-    );
+    let plan = builtin(&host, "hackbench", "--groups 2 --fds 4 --loops 50 --as threads");
     let before = usage(Of::Process);
     let recording = ran(&plan, &host);
     let whole = usage(Of::Process).since(before);
     let tasks = sum(&recording, None, |it| &it.voluntary_switches).unwrap();
-    assert!(
-        tasks <= whole.voluntary_switches,
-        "{tasks} of {}",
-        whole.voluntary_switches
-    );
+    assert!(tasks <= whole.voluntary_switches, "{tasks} of {}", whole.voluntary_switches);
     let tasks = sum(&recording, None, |it| &it.involuntary_switches).unwrap();
-    assert!(
-        tasks <= whole.involuntary_switches,
-        "{tasks} of {}",
-        whole.involuntary_switches
-    );
+    assert!(tasks <= whole.involuntary_switches, "{tasks} of {}", whole.involuntary_switches);
     Outcome::Passed
 }
 
@@ -188,10 +153,7 @@ fn messages() -> Outcome {
             if form == "processes" && !kind.processes {
                 continue;
             }
-            let flags = format!(
-                "--groups 2 --fds 3 --loops 20 --as {form} --kind {}",
-                kind.name
-            );
+            let flags = format!("--groups 2 --fds 3 --loops 20 --as {form} --kind {}", kind.name);
             let recording = ran(&builtin(&host, "hackbench", &flags), &host);
             let count = |team: usize| {
                 let tasks = recording.tasks.iter().filter(move |task| task.team == team);

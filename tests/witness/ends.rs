@@ -11,40 +11,21 @@ use schedload::step::channel::{KINDS, Kind};
 use schedload::sys::scheduling::Confined;
 
 pub const TESTS: &[Test] = &[
-    Test {
-        name: "ends::whatever_tasks_wait_for",
-        body: whatever_tasks_wait_for,
-    },
-    Test {
-        name: "ends::during_the_warm_up_of_a_crowd",
-        body: during_the_warm_up_of_a_crowd,
-    },
-    Test {
-        name: "ends::in_the_middle_of_work",
-        body: in_the_middle_of_work,
-    },
-    Test {
-        name: "ends::background_alone_lasts_its_time",
-        body: background_alone_lasts_its_time,
-    },
+    Test { name: "ends::whatever_tasks_wait_for", body: whatever_tasks_wait_for },
+    Test { name: "ends::during_the_warm_up_of_a_crowd", body: during_the_warm_up_of_a_crowd },
+    Test { name: "ends::in_the_middle_of_work", body: in_the_middle_of_work },
+    Test { name: "ends::background_alone_lasts_its_time", body: background_alone_lasts_its_time },
     Test {
         name: "ends::background_ends_with_the_foreground",
         body: background_ends_with_the_foreground,
     },
-    Test {
-        name: "ends::confined_to_one_cpu",
-        body: confined_to_one_cpu,
-    },
+    Test { name: "ends::confined_to_one_cpu", body: confined_to_one_cpu },
 ];
 
 /// Wakees that wait for what never comes, and wakers whose channel is full for good.
 fn stuck(kind: &Kind, form: &str) -> String {
-    let channel = |name: &str| {
-        format!(
-            "[channel.{name}]\nkind = '{}'\nbytes = '4 KiB'\n",
-            kind.name
-        )
-    };
+    let channel =
+        |name: &str| format!("[channel.{name}]\nkind = '{}'\nbytes = '4 KiB'\n", kind.name);
     let team = |name: &str, size: u32, steps: &str| {
         format!("[team.{name}]\nsize = {size}\nas = '{form}'\nsteps = [ {steps} ]\n")
     };
@@ -55,11 +36,7 @@ fn stuck(kind: &Kind, form: &str) -> String {
         team("starved", 3, "{ forever = [ { receive = 'empty' } ] }"),
         team("taster", 1, "{ receive = 'full' }, { sleep = '1min' }"),
         // A kind that never blocks its waker would count up without a pause.
-        team(
-            "blocked",
-            2,
-            "{ forever = [ { send = 'full' }, { spin = '1us' } ] }",
-        ),
+        team("blocked", 2, "{ forever = [ { send = 'full' }, { spin = '1us' } ] }"),
     ]
     .concat()
 }

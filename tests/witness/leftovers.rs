@@ -14,30 +14,12 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 pub const TESTS: &[Test] = &[
-    Test {
-        name: "leftovers::of_a_run",
-        body: of_a_run,
-    },
-    Test {
-        name: "leftovers::of_many_runs",
-        body: of_many_runs,
-    },
-    Test {
-        name: "leftovers::of_a_run_that_cannot_start",
-        body: of_a_run_that_cannot_start,
-    },
-    Test {
-        name: "leftovers::of_a_killed_task",
-        body: of_a_killed_task,
-    },
-    Test {
-        name: "leftovers::of_a_killed_leader",
-        body: of_a_killed_leader,
-    },
-    Test {
-        name: "leftovers::of_two_runs_at_once",
-        body: of_two_runs_at_once,
-    },
+    Test { name: "leftovers::of_a_run", body: of_a_run },
+    Test { name: "leftovers::of_many_runs", body: of_many_runs },
+    Test { name: "leftovers::of_a_run_that_cannot_start", body: of_a_run_that_cannot_start },
+    Test { name: "leftovers::of_a_killed_task", body: of_a_killed_task },
+    Test { name: "leftovers::of_a_killed_leader", body: of_a_killed_leader },
+    Test { name: "leftovers::of_two_runs_at_once", body: of_two_runs_at_once },
 ];
 
 /// What this process has.
@@ -57,18 +39,13 @@ impl Possessions {
     fn now() -> Possessions {
         let text = |path: &str| fs::read_to_string(path).unwrap();
         let limits = text("/proc/self/limits");
-        let limit = limits
-            .lines()
-            .find(|line| line.starts_with("Max open files"));
+        let limit = limits.lines().find(|line| line.starts_with("Max open files"));
         let maps = text("/proc/self/maps");
         Possessions {
             n_threads: fs::read_dir("/proc/self/task").unwrap().count(),
             n_descriptors: fs::read_dir("/proc/self/fd").unwrap().count(),
             n_descendants: descendants().len(),
-            n_mappings: maps
-                .lines()
-                .filter(|it| it.contains("memfd:schedload"))
-                .count(),
+            n_mappings: maps.lines().filter(|it| it.contains("memfd:schedload")).count(),
             affinity: scheduling::affinity().unwrap(),
             open_files_limit: limit.unwrap_or_default().to_owned(),
         }
@@ -90,11 +67,7 @@ fn processes() -> Vec<Process> {
         // The name is in parentheses and may hold any.
         let (name, rest) = (stat.split_once('(')?.1).rsplit_once(") ")?;
         let parent = rest.split(' ').nth(1)?.parse().ok()?;
-        Some(Process {
-            pid,
-            parent,
-            name: name.to_owned(),
-        })
+        Some(Process { pid, parent, name: name.to_owned() })
     })
     .collect()
 }
@@ -175,10 +148,7 @@ fn cannot_start(host: &Host, form: &str, call: &str, break_it: impl FnOnce(&mut 
     let error = leaves_nothing(&what, || run::run(&plan, host, &Control::default()));
     match error {
         Err(RunError::Start(failure)) => {
-            assert_eq!(
-                (failure.team.as_str(), failure.call.as_str()),
-                ("broken", call)
-            );
+            assert_eq!((failure.team.as_str(), failure.call.as_str()), ("broken", call));
             assert_eq!(failure.step, "start", "{what}");
         }
         other => panic!("{what}: {other:?}"),
@@ -211,11 +181,7 @@ fn of_a_run_that_cannot_start() -> Outcome {
 
 /// Two processes that go on until they are stopped, long after the test is over.
 fn endless(host: &Host) -> Plan {
-    builtin(
-        host,
-        "pingpong",
-        "--as processes --loops 1000000000 --duration 60min",
-    )
+    builtin(host, "pingpong", "--as processes --loops 1000000000 --duration 60min")
 }
 
 /// Runs it and kills the first descendant of that sort as soon as the window has begun.
@@ -233,10 +199,7 @@ fn with_a_kill(
             process::kill(found.pid);
         }
     };
-    let control = Control {
-        progress: Some(&progress),
-        ..Control::default()
-    };
+    let control = Control { progress: Some(&progress), ..Control::default() };
     let result = leaves_nothing("a kill", || run::run(&plan, host, &control));
     assert_ne!(killed.get(), 0, "nobody was killed");
     (plan, result)
@@ -276,15 +239,10 @@ fn of_two_runs_at_once() -> Outcome {
     });
     leaves_nothing("runs at once", || {
         std::thread::scope(|scope| {
-            let runs = plans
-                .each_ref()
-                .map(|plan| scope.spawn(move || ran(plan, host)));
+            let runs = plans.each_ref().map(|plan| scope.spawn(move || ran(plan, host)));
             for run in runs {
                 let recording = run.join().unwrap();
-                let received = recording
-                    .tasks
-                    .iter()
-                    .map(|it| it.messages.received.total());
+                let received = recording.tasks.iter().map(|it| it.messages.received.total());
                 assert_eq!(received.sum::<u64>(), 4 * 4 * 100);
             }
         });

@@ -132,15 +132,9 @@ fn host() -> Host {
 
 /// A profile of these lines with this duration.
 fn plan(host: &Host, duration: Option<&str>, text: &str) -> Plan {
-    let source = Source {
-        path: String::new(),
-        text: format!("about = 'x'\n{text}"),
-    };
+    let source = Source { path: String::new(), text: format!("about = 'x'\n{text}") };
     let profile = Profile::parse("test", source).unwrap_or_else(|faults| panic!("{faults}"));
-    let overrides = Overrides {
-        duration: duration.map(str::to_owned),
-        ..Overrides::default()
-    };
+    let overrides = Overrides { duration: duration.map(str::to_owned), ..Overrides::default() };
     Plan::new(&profile, host, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 

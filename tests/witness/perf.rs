@@ -6,20 +6,15 @@ use crate::{Outcome, Test};
 use serde_json::Value;
 use std::process::{Command, Output};
 
-pub const TESTS: &[Test] = &[Test {
-    name: "perf::switches_and_migrations",
-    body: switches_and_migrations,
-}];
+pub const TESTS: &[Test] =
+    &[Test { name: "perf::switches_and_migrations", body: switches_and_migrations }];
 
 /// A program under `perf stat`; its counts, or why perf cannot count here.
 fn counted(program: &[&str]) -> Result<(Output, u64, u64), String> {
     let file = tempfile::NamedTempFile::new().unwrap();
     let mut perf = Command::new("perf");
     perf.args(["stat", "-x;", "-e", "context-switches,cpu-migrations", "-o"]);
-    perf.arg(file.path())
-        .arg("--")
-        .args(program)
-        .env("LC_ALL", "C");
+    perf.arg(file.path()).arg("--").args(program).env("LC_ALL", "C");
     let output = perf.output().map_err(|error| format!("perf: {error}"))?;
     let text = std::fs::read_to_string(file.path()).unwrap();
     let count = |event: &str| {
@@ -37,9 +32,7 @@ fn counted(program: &[&str]) -> Result<(Output, u64, u64), String> {
 }
 
 fn metric(report: &Value, key: &str) -> Option<u64> {
-    report["runs"][0]["metrics"][key]["value"]
-        .as_f64()
-        .map(|value| value as u64)
+    report["runs"][0]["metrics"][key]["value"].as_f64().map(|value| value as u64)
 }
 
 fn switches_and_migrations() -> Outcome {
@@ -47,9 +40,8 @@ fn switches_and_migrations() -> Outcome {
     const SLACK: u64 = 5_000;
     for form in ["threads", "processes"] {
         let schedload = env!("CARGO_BIN_EXE_schedload");
-        let program = [
-            schedload, "run", "pingpong", "--as", form, "--loops", "10000", "--json", "-",
-        ];
+        let program =
+            [schedload, "run", "pingpong", "--as", form, "--loops", "10000", "--json", "-"];
         let (output, switches, migrations) = match counted(&program) {
             Ok(counted) => counted,
             Err(why) => return Outcome::Skipped(why),
@@ -64,15 +56,9 @@ fn switches_and_migrations() -> Outcome {
             "as {form}: {of_tasks} switches of tasks, {switches} by perf"
         );
         let own = report["runs"][0]["migrations"]["total"].as_u64().unwrap();
-        assert!(
-            own <= migrations,
-            "as {form}: {own} migrations, {migrations} by perf"
-        );
+        assert!(own <= migrations, "as {form}: {own} migrations, {migrations} by perf");
         if let Some(kernel) = metric(&report, "kernel_migrations") {
-            assert!(
-                kernel <= migrations,
-                "as {form}: {kernel} migrations, {migrations} by perf"
-            );
+            assert!(kernel <= migrations, "as {form}: {kernel} migrations, {migrations} by perf");
         }
     }
     Outcome::Passed

@@ -49,9 +49,7 @@ nonvoluntary_ctxt_switches:\t27
 fn schedstat() {
     let check = |text: &str, expected: Option<(u64, u64, u64)>| {
         let got = parse_schedstat(text);
-        let got = got
-            .value()
-            .map(|it| (it.run_ns, it.delay_ns, it.timeslices));
+        let got = got.value().map(|it| (it.run_ns, it.delay_ns, it.timeslices));
         assert_eq!(got, expected, "of {text:?}");
     };
     check("1234567 89 12\n", Some((1_234_567, 89, 12)));
@@ -66,56 +64,34 @@ fn schedstat() {
 fn sched_of_several_kernels() {
     let check = |text: &str, expected: [Option<u64>; 4]| {
         let it = parse_sched(text);
-        let got = [
-            it.nr_migrations,
-            it.nr_switches,
-            it.voluntary,
-            it.involuntary,
-        ];
+        let got = [it.nr_migrations, it.nr_switches, it.voluntary, it.involuntary];
         assert_eq!(got.map(|reading| reading.value().copied()), expected);
     };
     check(SCHED_4_19, [Some(17), Some(123), Some(120), Some(3)]);
     check(SCHED_6_18, [Some(2), Some(42), Some(40), Some(2)]);
-    check(
-        "a (1, #threads: 1)\n---\nnr_switches : 7\n",
-        [None, Some(7), None, None],
-    );
+    check("a (1, #threads: 1)\n---\nnr_switches : 7\n", [None, Some(7), None, None]);
     check("a (1, #threads: 1)\n---\nnr_switches : many\n", [None; 4]);
     check("", [None; 4]);
     let missing = parse_sched("").nr_migrations;
     let expected = "/proc/self/task/TID/sched has no line nr_migrations in this kernel";
-    assert_eq!(
-        (missing.state(), missing.reason()),
-        (State::Absent, expected)
-    );
+    assert_eq!((missing.state(), missing.reason()), (State::Absent, expected));
 }
 
 #[test]
 fn status() {
     let it = parse_status(STATUS_TEXT);
-    assert_eq!(
-        (it.voluntary, it.involuntary),
-        (Reading::Value(150), Reading::Value(27))
-    );
+    assert_eq!((it.voluntary, it.involuntary), (Reading::Value(150), Reading::Value(27)));
     assert_eq!(it.cpus_allowed, Reading::Value("0-3,6".parse().unwrap()));
-    assert_eq!(
-        parse_status("Name:\tx\n").cpus_allowed.state(),
-        State::Absent
-    );
+    assert_eq!(parse_status("Name:\tx\n").cpus_allowed.state(), State::Absent);
 }
 
 #[test]
 fn a_thread() {
     let check = |files: &[(&str, &str)], expected: [Option<u64>; 6]| {
-        let paths: Vec<_> = files
-            .iter()
-            .map(|(name, _)| format!("/proc/self/task/77/{name}"))
-            .collect();
-        let files: Vec<_> = paths
-            .iter()
-            .zip(files)
-            .map(|(path, (_, text))| (path.as_str(), *text))
-            .collect();
+        let paths: Vec<_> =
+            files.iter().map(|(name, _)| format!("/proc/self/task/77/{name}")).collect();
+        let files: Vec<_> =
+            paths.iter().zip(files).map(|(path, (_, text))| (path.as_str(), *text)).collect();
         let dir = fake(&files);
         let it = read_task(&Root::new(dir.path()), 77);
         let got = [
@@ -126,35 +102,19 @@ fn a_thread() {
             it.run_delay_ns,
             it.timeslices,
         ];
-        assert_eq!(
-            got.map(|reading| reading.value().copied()),
-            expected,
-            "of {paths:?}"
-        );
+        assert_eq!(got.map(|reading| reading.value().copied()), expected, "of {paths:?}");
     };
-    let (sched, status, schedstat) = (
-        ("sched", SCHED_4_19),
-        ("status", STATUS_TEXT),
-        ("schedstat", "5 6 7\n"),
-    );
+    let (sched, status, schedstat) =
+        (("sched", SCHED_4_19), ("status", STATUS_TEXT), ("schedstat", "5 6 7\n"));
     let all = [Some(17), Some(120), Some(3), Some(5), Some(6), Some(7)];
     check(&[sched, status, schedstat], all);
     check(&[sched, schedstat], all);
-    check(
-        &[status, schedstat],
-        [None, Some(150), Some(27), Some(5), Some(6), Some(7)],
-    );
+    check(&[status, schedstat], [None, Some(150), Some(27), Some(5), Some(6), Some(7)]);
     check(&[sched], [Some(17), Some(120), Some(3), None, None, None]);
     check(&[], [None; 6]);
     // Longer than the first read.
-    let long = format!(
-        "Name:\tx\nMems_allowed:\t{}\n{STATUS_TEXT}",
-        "00000000,".repeat(3000)
-    );
-    check(
-        &[("status", &long)],
-        [None, Some(150), Some(27), None, None, None],
-    );
+    let long = format!("Name:\tx\nMems_allowed:\t{}\n{STATUS_TEXT}", "00000000,".repeat(3000));
+    check(&[("status", &long)], [None, Some(150), Some(27), None, None, None]);
 }
 
 #[test]
@@ -164,10 +124,7 @@ fn a_name_that_is_not_text() {
     bytes.extend_from_slice(b"\nse.nr_migrations : 3\nnr_switches : 1\n");
     std::fs::write(dir.path().join("proc/self/task/77/sched"), bytes).unwrap();
     let it = read_task(&Root::new(dir.path()), 77);
-    assert_eq!(
-        (it.nr_migrations, it.run_ns),
-        (Reading::Value(3), Reading::Value(5))
-    );
+    assert_eq!((it.nr_migrations, it.run_ns), (Reading::Value(3), Reading::Value(5)));
 }
 
 #[test]

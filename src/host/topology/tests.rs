@@ -14,15 +14,10 @@ fn summary(topology: &Topology) -> Vec<String> {
         lines.push(format!("node {}: {}", node.id, node.cpus));
     }
     for llc in &topology.llcs {
-        let size = llc
-            .bytes
-            .map_or("unknown".to_owned(), |n| format!("{} MiB", n >> 20));
+        let size = llc.bytes.map_or("unknown".to_owned(), |n| format!("{} MiB", n >> 20));
         lines.push(format!("llc on node {}: {} {size}", llc.node, llc.cpus));
     }
-    lines.push(format!(
-        "{} cores, {} packages",
-        topology.n_cores, topology.n_packages
-    ));
+    lines.push(format!("{} cores, {} packages", topology.n_cores, topology.n_packages));
     lines
 }
 
@@ -30,10 +25,7 @@ fn summary(topology: &Topology) -> Vec<String> {
 fn assert_consistent(topology: &Topology) {
     let of_nodes: usize = topology.nodes.iter().map(|node| node.cpus.len()).sum();
     let of_llcs: usize = topology.llcs.iter().map(|llc| llc.cpus.len()).sum();
-    assert_eq!(
-        (of_nodes, of_llcs),
-        (topology.cpus.len(), topology.cpus.len())
-    );
+    assert_eq!((of_nodes, of_llcs), (topology.cpus.len(), topology.cpus.len()));
     for cpu in &topology.cpus {
         let llc = &topology.llcs[cpu.place.llc as usize];
         assert!(llc.cpus.contains(cpu.id) && llc.node == cpu.place.node);
@@ -50,11 +42,7 @@ fn check(topology: Topology, expected: &[&str]) {
 #[test]
 fn synthetic_machines() {
     let of = |text| Topology::from_synthetic(text).unwrap();
-    let laptop = [
-        "node 0: 0-7",
-        "llc on node 0: 0-7 16 MiB",
-        "4 cores, 1 packages",
-    ];
+    let laptop = ["node 0: 0-7", "llc on node 0: 0-7 16 MiB", "4 cores, 1 packages"];
     check(of("pack:1 l3:1 core:4 pu:2"), &laptop);
     check(
         of("pack:2 [numa] l3:2(size=32MiB) core:4 pu:2"),
@@ -68,11 +56,7 @@ fn synthetic_machines() {
             "16 cores, 2 packages",
         ],
     );
-    let smt4 = [
-        "node 0: 0-15",
-        "llc on node 0: 0-15 unknown",
-        "4 cores, 1 packages",
-    ];
+    let smt4 = ["node 0: 0-15", "llc on node 0: 0-15 unknown", "4 cores, 1 packages"];
     check(of("pack:1 core:4 pu:4"), &smt4);
     let four = of("pack:2 numa:2 l3:1 core:2 pu:1");
     assert_consistent(&four);
@@ -98,11 +82,7 @@ fn more_than_1024_cpus() {
 fn made_up_memory() {
     let check = |text: &str, expected: u64| {
         let topology = Topology::from_synthetic(text).unwrap();
-        let got: Vec<_> = topology
-            .nodes
-            .iter()
-            .map(|node| node.memory_bytes)
-            .collect();
+        let got: Vec<_> = topology.nodes.iter().map(|node| node.memory_bytes).collect();
         assert_eq!(got, [Some(expected << 30); 2], "of {text:?}");
     };
     check("pack:2 [numa] core:4 pu:2", 32);
@@ -115,10 +95,7 @@ fn unreadable_descriptions_are_quoted() {
         let error = Topology::from_synthetic(text).unwrap_err().to_string();
         assert!(error.contains(expected), "{error:?} lacks {expected:?}");
     };
-    check(
-        "pack:2 kore:4 pu:2",
-        "`kore:4` of the made-up machine `pack:2 kore:4 pu:2`",
-    );
+    check("pack:2 kore:4 pu:2", "`kore:4` of the made-up machine `pack:2 kore:4 pu:2`");
     check("pack:2 [nmua] core:4 pu:2", "`[nmua]`");
     check("pack:2 core:x pu:2", "`core:x`");
     check("pack:0 pu:1", "`pack:0`");
@@ -132,10 +109,7 @@ fn unreadable_descriptions_are_quoted() {
 fn xml_files() {
     let dir = fake(&[
         ("good.xml", include_str!("../fixture/llc-across-nodes.xml")),
-        (
-            "bad.xml",
-            "<topology version=\"2.0\"><object type=\"Machine\"",
-        ),
+        ("bad.xml", "<topology version=\"2.0\"><object type=\"Machine\""),
         ("other.xml", "<html></html>"),
         ("empty.xml", ""),
     ]);
@@ -153,32 +127,18 @@ fn xml_files() {
         ],
     );
     for name in ["bad.xml", "other.xml", "empty.xml", "missing.xml", ""] {
-        let error = Topology::from_xml(dir.path().join(name))
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains(name) && error.contains("lstopo"),
-            "{error:?}"
-        );
+        let error = Topology::from_xml(dir.path().join(name)).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains("lstopo"), "{error:?}");
     }
 }
 
 fn raw_cpu(id: u32, core: u64, package: u64, cache: Option<u64>) -> RawCpu {
     let cache = cache.map(|cache| (cache, Some(8 << 20)));
-    RawCpu {
-        id: CpuId(id),
-        core,
-        package,
-        cache,
-    }
+    RawCpu { id: CpuId(id), core, package, cache }
 }
 
 fn raw_node(id: u32, cpus: &str) -> RawNode {
-    RawNode {
-        id: NodeId(id),
-        cpus: list(cpus),
-        memory_bytes: Some(1 << 30),
-    }
+    RawNode { id: NodeId(id), cpus: list(cpus), memory_bytes: Some(1 << 30) }
 }
 
 fn check_raw(raw: Raw, expected: &[&str]) {
@@ -202,33 +162,16 @@ fn nodes_with_holes_and_cpu_0_offline() {
         "llc on node 7: 5,9 unknown",
         "3 cores, 2 packages",
     ];
-    check_raw(
-        Raw {
-            cpus,
-            nodes,
-            ..Raw::default()
-        },
-        &expected,
-    );
+    check_raw(Raw { cpus, nodes, ..Raw::default() }, &expected);
 }
 
 #[test]
 fn no_nodes_at_all() {
     let cpus = vec![raw_cpu(0, 0, 0, None), raw_cpu(1, 1, 0, None)];
-    let raw = Raw {
-        cpus,
-        ..Raw::default()
-    };
+    let raw = Raw { cpus, ..Raw::default() };
     let topology = Topology::assemble(raw.clone(), "a test").unwrap();
-    assert_eq!(
-        (topology.nodes[0].memory_bytes, topology.distances),
-        (None, None)
-    );
-    let expected = [
-        "node 0: 0-1",
-        "llc on node 0: 0-1 unknown",
-        "2 cores, 1 packages",
-    ];
+    assert_eq!((topology.nodes[0].memory_bytes, topology.distances), (None, None));
+    let expected = ["node 0: 0-1", "llc on node 0: 0-1 unknown", "2 cores, 1 packages"];
     check_raw(raw, &expected);
     let error = Topology::assemble(Raw::default(), "a test").unwrap_err();
     assert_eq!(error.to_string(), "a test has no CPU that is online");
@@ -236,9 +179,7 @@ fn no_nodes_at_all() {
 
 #[test]
 fn cpus_of_no_node_join_that_of_their_package() {
-    let cpus = (0..6)
-        .map(|id| raw_cpu(id, id.into(), (id / 2).into(), Some(0)))
-        .collect();
+    let cpus = (0..6).map(|id| raw_cpu(id, id.into(), (id / 2).into(), Some(0))).collect();
     let nodes = vec![raw_node(1, "0"), raw_node(2, "3")];
     let expected = [
         "node 1: 0-1,4-5",
@@ -247,31 +188,14 @@ fn cpus_of_no_node_join_that_of_their_package() {
         "llc on node 2: 2-3 8 MiB",
         "6 cores, 3 packages",
     ];
-    check_raw(
-        Raw {
-            cpus,
-            nodes,
-            ..Raw::default()
-        },
-        &expected,
-    );
+    check_raw(Raw { cpus, nodes, ..Raw::default() }, &expected);
 }
 
 #[test]
 fn a_node_that_is_only_near_cpus_has_none() {
-    let cpus = || {
-        (0..4)
-            .map(|id| raw_cpu(id, id.into(), 0, Some(0)))
-            .collect()
-    };
-    let nodes = || {
-        vec![
-            raw_node(0, "0-1"),
-            raw_node(1, "2-3"),
-            raw_node(2, "0-1"),
-            raw_node(3, "0-3"),
-        ]
-    };
+    let cpus = || (0..4).map(|id| raw_cpu(id, id.into(), 0, Some(0))).collect();
+    let nodes =
+        || vec![raw_node(0, "0-1"), raw_node(1, "2-3"), raw_node(2, "0-1"), raw_node(3, "0-3")];
     let expected = [
         "node 0: 0-1",
         "node 1: 2-3",
@@ -281,41 +205,18 @@ fn a_node_that_is_only_near_cpus_has_none() {
         "llc on node 1: 2-3 8 MiB",
         "4 cores, 1 packages",
     ];
-    check_raw(
-        Raw {
-            cpus: cpus(),
-            nodes: nodes(),
-            ..Raw::default()
-        },
-        &expected,
-    );
+    check_raw(Raw { cpus: cpus(), nodes: nodes(), ..Raw::default() }, &expected);
 
     // The kernel's word counts, if it has one for every node.
-    let told = [
-        ("node0", "2-3"),
-        ("node1", "0-1"),
-        ("node2", ""),
-        ("node3", ""),
-    ];
+    let told = [("node0", "2-3"), ("node1", "0-1"), ("node2", ""), ("node3", "")];
     let files = told.map(|(node, cpus)| (format!("/sys/devices/system/node/{node}/cpulist"), cpus));
-    let files: Vec<_> = files
-        .iter()
-        .map(|(path, text)| (path.as_str(), *text))
-        .collect();
+    let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
     for (n_told, node_of_0) in [(4, 1), (3, 0)] {
         let dir = fake(&files[..n_told]);
-        let mut raw = Raw {
-            cpus: cpus(),
-            nodes: nodes(),
-            ..Raw::default()
-        };
+        let mut raw = Raw { cpus: cpus(), nodes: nodes(), ..Raw::default() };
         take_cpus_of_nodes_from_kernel(&mut raw, &Root::new(dir.path()));
         let topology = Topology::assemble(raw, "a test").unwrap();
-        assert_eq!(
-            topology.cpus[0].place.node,
-            NodeId(node_of_0),
-            "{n_told} nodes told"
-        );
+        assert_eq!(topology.cpus[0].place.node, NodeId(node_of_0), "{n_told} nodes told");
     }
 }
 

@@ -20,11 +20,7 @@ struct Step {
 pub(super) fn drawn(row: &Latency, title: &str, width: usize) -> Option<String> {
     let counts = Histogram::decode(&row.hdr).ok()?;
     let halves = steps(&counts, 2);
-    let steps = if halves.len() > MOST_ROWS {
-        steps(&counts, 1)
-    } else {
-        halves
-    };
+    let steps = if halves.len() > MOST_ROWS { steps(&counts, 1) } else { halves };
     let most = steps.iter().map(|step| step.count).max()?;
     let total: u64 = steps.iter().map(|step| step.count).sum();
     let mut below = 0;
@@ -87,11 +83,7 @@ mod tests {
     #[test]
     fn edges_are_powers_of_two_and_halves() {
         let check = |value, whole, half| {
-            assert_eq!(
-                (edge(value, 1), edge(value, 2)),
-                (whole, half),
-                "of {value}"
-            );
+            assert_eq!((edge(value, 1), edge(value, 2)), (whole, half), "of {value}");
         };
         check(0, 0, 0);
         check(1, 1, 1);
@@ -108,10 +100,7 @@ mod tests {
         let counts = |values: &[u64]| {
             let histogram = Histogram::of_values(values.iter().copied());
             let steps = steps(histogram.counts(), 2);
-            steps
-                .iter()
-                .map(|step| (step.from, step.count))
-                .collect::<Vec<_>>()
+            steps.iter().map(|step| (step.from, step.count)).collect::<Vec<_>>()
         };
         assert_eq!(counts(&[]), []);
         assert_eq!(counts(&[0]), [(0, 1)]);

@@ -29,11 +29,7 @@ pub(super) fn head(report: &Report, width: usize) -> String {
         true => String::new(),
         false => wrapped("  ", &knobs.join(", "), width),
     };
-    text + &wrapped(
-        "  ",
-        &format!("{}, plan {}", report.tool, profile.hash),
-        width,
-    )
+    text + &wrapped("  ", &format!("{}, plan {}", report.tool, profile.hash), width)
 }
 
 fn machine(host: &HostFacts) -> String {
@@ -84,20 +80,12 @@ pub(super) fn result(report: &Report, run: &Run, width: usize) -> String {
 
 fn big(key: &str, it: Option<&Metric>, width: usize) -> String {
     let Some(it) = it else {
-        return wrapped(
-            &format!("{key}  {NONE}  "),
-            "this report has no such metric",
-            width,
-        );
+        return wrapped(&format!("{key}  {NONE}  "), "this report has no such metric", width);
     };
     match (it.value, it.better.words()) {
         (Some(value), words) => {
             let value = metric(key, value, &it.unit);
-            let words = if words.is_empty() {
-                String::new()
-            } else {
-                format!(" ({words})")
-            };
+            let words = if words.is_empty() { String::new() } else { format!(" ({words})") };
             wrapped(&format!("{key}  "), &format!("{value}{words}"), width)
         }
         (None, _) => {
@@ -143,11 +131,8 @@ fn length(run: &Run) -> String {
 
 /// Metrics in the order of their rows; such as have none come last.
 pub(super) fn ordered(run: &Run) -> Vec<(&str, &Metric)> {
-    let mut all: Vec<(&str, &Metric)> = run
-        .metrics
-        .iter()
-        .map(|(key, it)| (key.as_str(), it))
-        .collect();
+    let mut all: Vec<(&str, &Metric)> =
+        run.metrics.iter().map(|(key, it)| (key.as_str(), it)).collect();
     all.sort_by_key(|(key, _)| position(key));
     all
 }

@@ -7,9 +7,8 @@ use super::layout::{WIDE, count, gap, mean_time, percent_of, table, time, wrappe
 use crate::report::{ALL, Latency, Run};
 
 const WAKEUP: &str = "wakeup";
-const HEADER: [&str; 10] = [
-    "", "count", "share", "min", "p50", "p90", "p99", "p99.9", "max", "mean",
-];
+const HEADER: [&str; 10] =
+    ["", "count", "share", "min", "p50", "p90", "p99", "p99.9", "max", "mean"];
 
 pub(super) fn sections(run: &Run, width: usize) -> Vec<String> {
     let mut sections = Vec::new();
@@ -35,11 +34,7 @@ pub(super) fn sections(run: &Run, width: usize) -> Vec<String> {
 /// A row for each relation, split where some moved: that all stayed is what one expects and needs
 /// no second row. Where it is narrow the mean goes first.
 fn percentiles(rows: &[&Latency], whole: &Latency, width: usize) -> String {
-    let n_columns = if width < WIDE {
-        HEADER.len() - 1
-    } else {
-        HEADER.len()
-    };
+    let n_columns = if width < WIDE { HEADER.len() - 1 } else { HEADER.len() };
     let has_moved = |relation: &str| {
         let mut moved = rows.iter().filter(|row| row.moved == Some(true));
         moved.any(|row| row.relation == relation)

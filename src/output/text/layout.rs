@@ -67,10 +67,7 @@ pub(super) fn wrapped(first: &str, text: &str, width: usize) -> String {
         }
         used += space + length;
     }
-    lines
-        .iter()
-        .map(|line| line.trim_end().replace(GLUE, " ") + "\n")
-        .collect()
+    lines.iter().map(|line| line.trim_end().replace(GLUE, " ") + "\n").collect()
 }
 
 fn glued(text: String) -> String {

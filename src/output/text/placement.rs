@@ -15,11 +15,7 @@ const CELL_BAR: usize = 10;
 const BAR: usize = 40;
 
 pub(super) fn sections(run: &Run, width: usize) -> Vec<String> {
-    vec![
-        migrations(run, width),
-        residency(run, width),
-        kernel(run, width),
-    ]
+    vec![migrations(run, width), residency(run, width), kernel(run, width)]
 }
 
 fn migrations(run: &Run, width: usize) -> String {
@@ -53,9 +49,8 @@ fn by_distance(all: &Migrations, window_s: f64, width: usize) -> String {
     let mut header = vec!["", "total", "share", "per s"];
     // The nearest first, as everywhere; the map has them by name.
     let near_first = crate::report::relation_names();
-    let names: Vec<&str> = near_first
-        .filter(|name| distances.iter().any(|known| known == name))
-        .collect();
+    let names: Vec<&str> =
+        near_first.filter(|name| distances.iter().any(|known| known == name)).collect();
     header.extend(&names);
     let row = |name: &str, total: u64, by: &BTreeMap<String, u64>| {
         let per_s = match window_s > 0.0 {
@@ -69,16 +64,8 @@ fn by_distance(all: &Migrations, window_s: f64, width: usize) -> String {
         cells
     };
     let rows = [
-        row(
-            "across sleep",
-            all.across_sleep,
-            &all.across_sleep_by_distance,
-        ),
-        row(
-            "while running",
-            all.while_running,
-            &all.while_running_by_distance,
-        ),
+        row("across sleep", all.across_sleep, &all.across_sleep_by_distance),
+        row("while running", all.while_running, &all.while_running_by_distance),
         row("all", all.total, &all.by_distance),
     ];
     table(&header, &rows, gap(width))
@@ -143,11 +130,7 @@ fn cpus(all: &[Share], width: usize) -> String {
     }
     let cell = |cpu: &Share| {
         let drawn = bar(cpu.share / most, CELL_BAR);
-        format!(
-            "{:>3} {:>7} {drawn:CELL_BAR$}",
-            cpu.name,
-            percent(cpu.share)
-        )
+        format!("{:>3} {:>7} {drawn:CELL_BAR$}", cpu.name, percent(cpu.share))
     };
     let per_line = ((width - 6) / CELL).max(1);
     let mut text = String::new();
@@ -163,10 +146,7 @@ fn kernel(run: &Run, width: usize) -> String {
     let all = &run.kernel;
     let per_slice = match (all.run_delay_ns.value, all.timeslices.value) {
         (Some(delay), Some(slices)) if slices > 0 => {
-            format!(
-                " ({} a timeslice)",
-                unit::time(delay as f64 / slices as f64)
-            )
+            format!(" ({} a timeslice)", unit::time(delay as f64 / slices as f64))
         }
         _ => String::new(),
     };

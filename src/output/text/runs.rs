@@ -63,10 +63,7 @@ fn each(report: &Report, width: usize) -> String {
                 Some(metric(key, it.value?, &it.unit))
             };
             let mut row = vec![run.run.to_string(), run.end.replace('_', " ")];
-            row.extend(
-                keys.iter()
-                    .map(|(key, _)| value(key).unwrap_or(NONE.to_owned())),
-            );
+            row.extend(keys.iter().map(|(key, _)| value(key).unwrap_or(NONE.to_owned())));
             let broken = run.checks.iter().filter(|check| !check.ok).count();
             row.push(match broken {
                 0 => "hold".to_owned(),
@@ -82,10 +79,8 @@ fn each(report: &Report, width: usize) -> String {
 pub(super) fn which(report: &Report, run: &Run, width: usize) -> Option<String> {
     let by = report.profile.primary.as_deref().unwrap_or("none");
     (report.runs.len() > 1).then(|| {
-        let text = format!(
-            "run {}, the median by {by}; the other runs are in the JSON document",
-            run.run
-        );
+        let text =
+            format!("run {}, the median by {by}; the other runs are in the JSON document", run.run);
         wrapped("details of ", &text, width)
     })
 }

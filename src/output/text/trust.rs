@@ -11,11 +11,7 @@ pub(super) fn broken(report: &Report, width: usize) -> Option<String> {
     for run in &report.runs {
         for check in run.checks.iter().filter(|check| !check.ok) {
             let first = format!("  BROKEN in run {}: {}: ", run.run, check.name);
-            text += &wrapped(
-                "  ! ",
-                &format!("{}{}", first.trim_start(), check.detail),
-                width,
-            );
+            text += &wrapped("  ! ", &format!("{}{}", first.trim_start(), check.detail), width);
         }
     }
     let warning = "THESE NUMBERS ARE NOT TO BE TRUSTED: a conservation law does not hold\n";
@@ -23,11 +19,7 @@ pub(super) fn broken(report: &Report, width: usize) -> Option<String> {
 }
 
 pub(super) fn sections(report: &Report, run: &Run, width: usize) -> Vec<String> {
-    let facts = [
-        checks(run, width),
-        harness(run, width),
-        sources(&run.sources, width),
-    ];
+    let facts = [checks(run, width), harness(run, width), sources(&run.sources, width)];
     vec![facts.concat(), caveats(report, width)]
 }
 
@@ -39,10 +31,7 @@ fn checks(run: &Run, width: usize) -> String {
         let names: Vec<&str> = broken.iter().map(|check| check.name.as_str()).collect();
         parts.insert(0, format!("{} BROKEN ({})", broken.len(), names.join(", ")));
     }
-    let untested = run
-        .unchecked
-        .iter()
-        .map(|law| format!("{} ({})", law.name, law.reason));
+    let untested = run.unchecked.iter().map(|law| format!("{} ({})", law.name, law.reason));
     let untested: Vec<String> = untested.collect();
     if !untested.is_empty() {
         parts.push(format!("not tested: {}", untested.join(", ")));
@@ -64,16 +53,9 @@ fn harness(run: &Run, width: usize) -> String {
 }
 
 fn sources(sources: &[Source], width: usize) -> String {
-    let absent: Vec<&Source> = sources
-        .iter()
-        .filter(|source| source.state != "ok")
-        .collect();
+    let absent: Vec<&Source> = sources.iter().filter(|source| source.state != "ok").collect();
     let ok = sources.len() - absent.len();
-    let mut text = wrapped(
-        "sources: ",
-        &format!("{ok} of {} read", sources.len()),
-        width,
-    );
+    let mut text = wrapped("sources: ", &format!("{ok} of {} read", sources.len()), width);
     let is_fact = |source: &&&Source| source.name.starts_with("host.");
     for source in absent.iter().filter(|source| !is_fact(source)) {
         let line = format!("{}: {}: {}", source.name, source.state, source.reason);
@@ -112,11 +94,7 @@ fn caveats(report: &Report, width: usize) -> String {
             true => String::new(),
             false => format!(" [run {}]", runs.join(", ")),
         };
-        wrapped(
-            "  - ",
-            &format!("{}: {}{of}", caveat.id, caveat.text),
-            width,
-        )
+        wrapped("  - ", &format!("{}: {}{of}", caveat.id, caveat.text), width)
     });
     format!("caveats\n{}", lines.collect::<String>())
 }

@@ -38,10 +38,7 @@ fn of_parameters_and_times() {
         |it| it.params.push(("m".to_owned(), "3".to_owned())),
         &["`test` has no parameter `m`: did you mean `n`?"],
     );
-    check(
-        |it| it.params.push(("n".to_owned(), "10".to_owned())),
-        &["n = 10: must be 1 to 9"],
-    );
+    check(|it| it.params.push(("n".to_owned(), "10".to_owned())), &["n = 10: must be 1 to 9"]);
     check(
         |it| it.duration = Some("0".to_owned()),
         &["`0` gives 0ns, and the duration must be at least 1ns"],
@@ -52,17 +49,13 @@ fn of_parameters_and_times() {
     );
     check(
         |it| it.duration = Some("10".to_owned()),
-        &[
-            "`10` is a plain number, and the duration wants a time; add a unit: ns, us, ms, s or \
-             min",
-        ],
+        &["`10` is a plain number, and the duration wants a time; add a unit: ns, us, ms, s or \
+             min"],
     );
     check(
         |it| it.duration = Some("10 x".to_owned()),
-        &[
-            "the duration: unknown unit `x`; units are ns, us, ms, s, min, B, kB, MB, GB, KiB, \
-             MiB, GiB, %",
-        ],
+        &["the duration: unknown unit `x`; units are ns, us, ms, s, min, B, kB, MB, GB, KiB, \
+             MiB, GiB, %"],
     );
     check(
         |it| it.warmup = Some("1s".to_owned()),
@@ -80,10 +73,7 @@ fn of_sizes_and_words() {
         &team("size = 'cpus - 16'"),
         &["`cpus - 16` gives 0, and size of team `w` must be at least 1"],
     );
-    check(
-        &team("size = 'cpus / 0'"),
-        &["size of team `w`: `cpus / 0` divides by zero"],
-    );
+    check(&team("size = 'cpus / 0'"), &["size of team `w`: `cpus / 0` divides by zero"]);
     check(
         "copies = 1_000_000\n[team.w]\nsize = 5\nsteps = [ { spin = '1us' } ]",
         &["1000000 copies of 5 tasks are 5000000 tasks, and at most 4000000 can be planned"],
@@ -134,10 +124,7 @@ fn of_scheduling() {
     );
     check(
         &team("size = 1\npolicy = 'idle'\nnice = 1\nslice = '1ms'"),
-        &[
-            "team `w`: policy `idle` takes no `nice`",
-            "team `w`: policy `idle` takes no `slice`",
-        ],
+        &["team `w`: policy `idle` takes no `nice`", "team `w`: policy `idle` takes no `slice`"],
     );
     check(
         &team("size = 1\nslice = '10us'"),
@@ -150,10 +137,8 @@ fn of_scheduling() {
     let times = "deadline = { runtime = '2ms', deadline = '1ms', period = '10ms' }";
     check(
         &team(&format!("size = 1\npolicy = 'deadline'\n{times}")),
-        &[
-            "team `w`: runtime 2000000 ns, deadline 1000000 ns, period 10000000 ns: each must be \
-             at most the next",
-        ],
+        &["team `w`: runtime 2000000 ns, deadline 1000000 ns, period 10000000 ns: each must be \
+             at most the next"],
     );
     check(
         &team("size = 1\ndeadline = { runtime = '2ms', period = '10ms' }"),
@@ -161,22 +146,15 @@ fn of_scheduling() {
     );
     let times = "deadline = { runtime = '2ms', period = '10ms' }";
     check(
-        &team(&format!(
-            "size = 1\npin = true\npolicy = 'deadline'\n{times}"
-        )),
-        &[
-            "team `w`: the kernel refuses policy `deadline` to tasks that may not run \
-             everywhere: leave out `on`, `spread` and `pin`",
-        ],
+        &team(&format!("size = 1\npin = true\npolicy = 'deadline'\n{times}")),
+        &["team `w`: the kernel refuses policy `deadline` to tasks that may not run \
+             everywhere: leave out `on`, `spread` and `pin`"],
     );
 }
 
 #[test]
 fn of_steps() {
-    check(
-        &steps("{ spim = '1us' }"),
-        &["unknown step `spim`; did you mean `spin`?"],
-    );
+    check(&steps("{ spim = '1us' }"), &["unknown step `spim`; did you mean `spin`?"]);
     check(
         &steps("{ repeat = 'me - 1', steps = [ { spin = '1us' } ] }"),
         &["team `w`: `me - 1` for member 0 gives -1, and the count of `repeat` must be at least 0"],
@@ -187,10 +165,8 @@ fn of_steps() {
     );
     check(
         &steps("{ forever = [ { spin = '1us' } ] }"),
-        &[
-            "the run would never end: team `w` goes on for ever; give a duration: `--duration \
-             10s`, or `duration = \"10s\"` in the profile",
-        ],
+        &["the run would never end: team `w` goes on for ever; give a duration: `--duration \
+             10s`, or `duration = \"10s\"` in the profile"],
     );
     check(
         &steps("{ measure = 'a', steps = [ { measure = 'a', steps = [ { spin = '1us' } ] } ] }"),
@@ -198,10 +174,8 @@ fn of_steps() {
     );
     check(
         "[team.w]\nsize = 1\nbackground = true\nsteps = [ { spin = '1us' } ]",
-        &[
-            "all teams are in the background: the run would end as it begins; give a duration: \
-             `--duration 10s`, or `duration = \"10s\"` in the profile",
-        ],
+        &["all teams are in the background: the run would end as it begins; give a duration: \
+             `--duration 10s`, or `duration = \"10s\"` in the profile"],
     );
 }
 
@@ -222,10 +196,8 @@ fn of_addresses() {
     );
     check(
         &steps("{ send = 'd[me - 1]' }, { receive = 'd[me]' }"),
-        &[
-            "team `w`: `me - 1` for member 0 gives -1, and the index in `d` (count 3) must be at \
-             least 0",
-        ],
+        &["team `w`: `me - 1` for member 0 gives -1, and the index in `d` (count 3) must be at \
+             least 0"],
     );
     // Member 0 never comes there.
     check(
@@ -240,14 +212,8 @@ fn of_addresses() {
 #[test]
 fn of_who_wakes_whom() {
     check(&steps("{ send = 'c' }"), &["nobody receives from `c`"]);
-    check(
-        &steps("{ receive = 'c' }"),
-        &["team `w` waits on `c`, which nobody sends to"],
-    );
-    check(
-        &steps("{ send = 'd[*]' }, { receive = 'd[me]' }"),
-        &["nobody receives from `d[2]`"],
-    );
+    check(&steps("{ receive = 'c' }"), &["team `w` waits on `c`, which nobody sends to"]);
+    check(&steps("{ send = 'd[*]' }, { receive = 'd[me]' }"), &["nobody receives from `d[2]`"]);
     check(
         &steps("{ send = 'd[me]' }, { receive = 'd[*]' }"),
         &["team `w` waits on `d[2]`, which nobody sends to"],
@@ -264,18 +230,14 @@ fn of_who_wakes_whom() {
     );
     check(
         &steps("{ send = 'c', bytes = '4B' }, { receive = 'c', bytes = '8B' }"),
-        &[
-            "messages of `c` have 8 B here and 4 B in team `w`; give all steps on one channel \
-             the same `bytes`",
-        ],
+        &["messages of `c` have 8 B here and 4 B in team `w`; give all steps on one channel \
+             the same `bytes`"],
     );
     check(
         "[channel.c]\nkind = 'queue'\n[team.w]\nas = 'processes'\nsize = 2\n\
          steps = [ { send = 'c' }, { receive = 'c' } ]",
-        &[
-            "`queue` does not work between processes, and the members of team `w` are processes; \
-             kinds that do: pipe, socketpair, tcp, eventfd, futex, null",
-        ],
+        &["`queue` does not work between processes, and the members of team `w` are processes; \
+             kinds that do: pipe, socketpair, tcp, eventfd, futex, null"],
     );
 }
 
@@ -316,22 +278,15 @@ fn of_profiles_built_in_rust() {
     let forever = Step::forever([spin()]);
     let endless = Profile::new("p").duration("1s");
     check(
-        endless
-            .clone()
-            .team(team().step(forever.clone()).step(spin())),
+        endless.clone().team(team().step(forever.clone()).step(spin())),
         &["this step is never reached: the `forever` before it does not end"],
     );
     check(
-        endless
-            .clone()
-            .team(team().step(Step::measure("m", [forever]))),
+        endless.clone().team(team().step(Step::measure("m", [forever]))),
         &["measure `m` never ends: put it inside `forever`"],
     );
     let deep = (0..40).fold(spin(), |inner, _| Step::repeat(2, [inner]));
-    check(
-        endless.team(team().step(deep)),
-        &["steps nest deeper than 32"],
-    );
+    check(endless.team(team().step(deep)), &["steps nest deeper than 32"]);
     check(
         Profile::new("p").team(team()).copies("me"),
         &["copies: unknown name `me`; `me` can be used in counts, amounts, addresses and `on`"],

@@ -17,10 +17,7 @@ fn shown(mut plan: Plan) -> String {
 
 #[test]
 fn prints_hackbench() {
-    let plan = builtin(
-        "hackbench",
-        &[("groups", "2"), ("fds", "3"), ("as", "threads")],
-    );
+    let plan = builtin("hackbench", &[("groups", "2"), ("fds", "3"), ("as", "threads")]);
     insta::assert_snapshot!(shown(plan), @r#"
     hackbench: Groups of senders that each write to every receiver of their group
 
@@ -98,10 +95,7 @@ fn prints_pingpong() {
 
 #[test]
 fn prints_fanout() {
-    let plan = builtin(
-        "fanout",
-        &[("kind", "eventfd"), ("work", "10us"), ("as", "processes")],
-    );
+    let plan = builtin("fanout", &[("kind", "eventfd"), ("work", "10us"), ("as", "processes")]);
     insta::assert_snapshot!(shown(plan), @r#"
     fanout: One waker and many wakees that sleep, one channel each
 
@@ -141,12 +135,7 @@ fn prints_fanout() {
 
 #[test]
 fn every_builtin_plans_on_every_machine() {
-    let machines = [
-        "core:1 pu:1",
-        "core:2 pu:1",
-        TWO_NODES,
-        "pack:8 [numa] l3:4 core:8 pu:2",
-    ];
+    let machines = ["core:1 pu:1", "core:2 pu:1", TWO_NODES, "pack:8 [numa] l3:4 core:8 pu:2"];
     for machine in machines {
         for builtin in catalogue::BUILTINS {
             let profile = builtin.profile().unwrap();
@@ -179,19 +168,8 @@ fn leaves_out_what_does_nothing() {
         "#,
         &host("core:2 pu:1"),
     );
-    let [op] = plan.teams[0].ops.as_slice() else {
-        panic!("{:?}", plan.teams[0].ops)
-    };
-    assert!(
-        matches!(
-            op,
-            Op::Work {
-                amount: Amount::Fixed(1000),
-                ..
-            }
-        ),
-        "{op:?}"
-    );
+    let [op] = plan.teams[0].ops.as_slice() else { panic!("{:?}", plan.teams[0].ops) };
+    assert!(matches!(op, Op::Work { amount: Amount::Fixed(1000), .. }), "{op:?}");
     assert_eq!(plan.notes, ["nobody uses channel `c`"]);
 }
 
@@ -217,17 +195,7 @@ fn loops_nest_by_position() {
             _ => format!("{op:?}"),
         })
         .collect();
-    assert_eq!(
-        shape,
-        [
-            "loop 2 end 6",
-            "loop 4 end 4",
-            "spin",
-            "again 1",
-            "sleep",
-            "again 0"
-        ]
-    );
+    assert_eq!(shape, ["loop 2 end 6", "loop 4 end 4", "spin", "again 1", "sleep", "again 0"]);
 }
 
 #[test]
@@ -246,15 +214,8 @@ fn keeps_only_me_in_addresses() {
         "#,
         &host("core:2 pu:1"),
     );
-    let Op::Send {
-        pick: Pick::At(to), ..
-    } = &plan.teams[0].ops[0]
-    else {
-        panic!()
-    };
-    let Amount::PerMember(node) = to else {
-        panic!("{to:?}")
-    };
+    let Op::Send { pick: Pick::At(to), .. } = &plan.teams[0].ops[0] else { panic!() };
+    let Amount::PerMember(node) = to else { panic!("{to:?}") };
     assert_eq!(node.to_string(), "(me + 1) % 4");
     assert_eq!([0, 1, 2, 3].map(|me| to.of(me)), [1, 2, 3, 0]);
     let channel = &plan.channels[0];
@@ -308,9 +269,7 @@ fn the_allowed_cpus_are_the_machine() {
 #[test]
 fn the_fingerprint_is_of_the_work() {
     let hash = |text: &str, machine: &str, overrides: Overrides| {
-        Plan::new(&profile(text), &host(machine), &overrides)
-            .unwrap()
-            .hash
+        Plan::new(&profile(text), &host(machine), &overrides).unwrap().hash
     };
     let text = "about = 'x'\n[team.a]\nsize = 2\nsteps = [ { spin = '1us' } ]";
     let base = hash(text, "core:2 pu:1", Overrides::default());
@@ -322,33 +281,13 @@ fn the_fingerprint_is_of_the_work() {
         change(&mut overrides);
         overrides
     };
-    same(hash(
-        &text.replace("'x'", "'other words'"),
-        "core:2 pu:1",
-        Overrides::default(),
-    ));
+    same(hash(&text.replace("'x'", "'other words'"), "core:2 pu:1", Overrides::default()));
     same(hash(text, "core:2 pu:1", with(|it| it.seed = Some(7))));
-    differs(hash(
-        text,
-        "core:2 pu:1",
-        with(|it| it.duration = Some("1s".to_owned())),
-    ));
+    differs(hash(text, "core:2 pu:1", with(|it| it.duration = Some("1s".to_owned()))));
     differs(hash(text, "core:4 pu:1", Overrides::default()));
-    differs(hash(
-        &text.replace("1us", "2us"),
-        "core:2 pu:1",
-        Overrides::default(),
-    ));
-    differs(hash(
-        &text.replace("size = 2", "size = 3"),
-        "core:2 pu:1",
-        Overrides::default(),
-    ));
-    differs(hash(
-        &text.replace("size", "pin = true\nsize"),
-        "core:2 pu:1",
-        Overrides::default(),
-    ));
+    differs(hash(&text.replace("1us", "2us"), "core:2 pu:1", Overrides::default()));
+    differs(hash(&text.replace("size = 2", "size = 3"), "core:2 pu:1", Overrides::default()));
+    differs(hash(&text.replace("size", "pin = true\nsize"), "core:2 pu:1", Overrides::default()));
 }
 
 #[test]

@@ -16,14 +16,7 @@ fn number() -> impl Strategy<Value = String> {
 }
 
 fn address() -> impl Strategy<Value = String> {
-    const GOOD: [&str; 6] = [
-        "one",
-        "many[*]",
-        "many[me]",
-        "many[0]",
-        "many[next]",
-        "many[any]",
-    ];
+    const GOOD: [&str; 6] = ["one", "many[*]", "many[me]", "many[0]", "many[next]", "many[any]"];
     prop_oneof![
         20 => prop::sample::select(&GOOD[..]).prop_map(str::to_owned),
         1 => number().prop_map(|which| format!("many[{which}]")),
@@ -179,12 +172,7 @@ fn counts_as_an_interpreter_would(plan: &Plan) -> Result<(), TestCaseError> {
     for (index, traffic) in traffic.iter().enumerate() {
         prop_assert_eq!(traffic.sent.is_used(), plan.channels[index].wakees > 0);
         for (side, messages) in [(&traffic.sent, &sent), (&traffic.received, &received)] {
-            let of = |instance| {
-                messages
-                    .get(&(index as u32, instance))
-                    .copied()
-                    .unwrap_or(0)
-            };
+            let of = |instance| messages.get(&(index as u32, instance)).copied().unwrap_or(0);
             prop_assert_eq!(side.somewhere, of(None));
             for instance in 0..plan.channels[index].count as usize {
                 prop_assert_eq!(side.messages(instance), of(Some(instance)));

@@ -26,31 +26,23 @@ fn places_that_are_not_there() {
     check("size = 1\non = 'node:0'", &[]);
     check(
         "size = 1\non = 'node:1'",
-        &[
-            "team `w` is to run on node 1, and 1 node can be used here (0); ask for another, or \
-             start with a wider CPU mask",
-        ],
+        &["team `w` is to run on node 1, and 1 node can be used here (0); ask for another, or \
+             start with a wider CPU mask"],
     );
     check(
         "size = 1\non = 'llc:2'",
-        &[
-            "team `w` is to run on llc 2, and 2 llcs can be used here (0 to 1); ask for another, \
-             or start with a wider CPU mask",
-        ],
+        &["team `w` is to run on llc 2, and 2 llcs can be used here (0 to 1); ask for another, \
+             or start with a wider CPU mask"],
     );
     check(
         "size = 4\non = 'core:me'",
-        &[
-            "team `w` is to run on core 2, and 2 cores can be used here (0 to 1); ask for \
-             another, or start with a wider CPU mask",
-        ],
+        &["team `w` is to run on core 2, and 2 cores can be used here (0 to 1); ask for \
+             another, or start with a wider CPU mask"],
     );
     check(
         "size = 1\non = 'cpus:2'",
-        &[
-            "team `w` is to run on cpu 2, which is not allowed here; allowed: 0-1,4; start with \
-             a wider CPU mask (`taskset -c`)",
-        ],
+        &["team `w` is to run on cpu 2, which is not allowed here; allowed: 0-1,4; start with \
+             a wider CPU mask (`taskset -c`)"],
     );
     check(
         "size = 1\non = 'cpus:0-1,14-17'",
@@ -97,90 +89,60 @@ fn rights() {
         ),
     ];
     for (keys, expected) in wanting {
-        assert_eq!(
-            refused(&team(&format!("size = 1\n{keys}")), &host),
-            [expected],
-            "for {keys}"
-        );
+        assert_eq!(refused(&team(&format!("size = 1\n{keys}")), &host), [expected], "for {keys}");
     }
     assert_eq!(refused(&team("size = 1\nnice = 5"), &host), [""; 0]);
     host.limits.can_set_nice = true;
     host.kernel_release = Reading::Value("6.12".to_owned());
     for (keys, _) in wanting {
-        assert_eq!(
-            refused(&team(&format!("size = 1\n{keys}")), &host),
-            [""; 0],
-            "for {keys}"
-        );
+        assert_eq!(refused(&team(&format!("size = 1\n{keys}")), &host), [""; 0], "for {keys}");
     }
 }
 
+/// What a hundred copies of ten tasks, each with a pipe, are refused on a machine so changed.
+fn check_limits(form: &str, change: fn(&mut Host), expected: &[&str]) {
+    let mut host = host("core:2 pu:1");
+    change(&mut host);
+    let text = format!(
+        "about = 'x'\ncopies = 100\n[channel.c]\nkind = 'pipe'\ncount = 10\n\
+         [team.w]\nsize = 10\nas = '{form}'\n\
+         steps = [ {{ send = 'c[me]' }}, {{ receive = 'c[me]' }} ]"
+    );
+    assert_eq!(refused(&text, &host), expected);
+}
+
 #[test]
-fn limits() {
-    let channel = "copies = 100\n[channel.c]\nkind = 'pipe'\ncount = 10";
-    let check = |form: &str, change: fn(&mut Host), expected: &[&str]| {
-        let mut host = host("core:2 pu:1");
-        change(&mut host);
-        let text = format!(
-            "about = 'x'\n{channel}\n[team.w]\nsize = 10\nas = '{form}'\n\
-             steps = [ {{ send = 'c[me]' }}, {{ receive = 'c[me]' }} ]"
-        );
-        assert_eq!(refused(&text, &host), expected);
-    };
+fn limits_of_files_and_tasks() {
+    let check = check_limits;
     let open_files = |host: &mut Host| {
-        host.limits.open_files = Some(Limit {
-            soft: 20,
-            hard: 256,
-        });
+        host.limits.open_files = Some(Limit { soft: 20, hard: 256 });
     };
     check(
         "threads",
         open_files,
-        &[
-            "RLIMIT_NOFILE leaves 256 open files, and this plan needs 2032; raise it as root \
-             with `ulimit -n 2032`, or by LimitNOFILE=2032",
-        ],
+        &["RLIMIT_NOFILE leaves 256 open files, and this plan needs 2032; raise it as root \
+             with `ulimit -n 2032`, or by LimitNOFILE=2032"],
     );
     // A leader has the channels of one copy open at a time.
     check("processes", open_files, &[]);
+    check("threads", |host| host.limits.user_tasks = Some(Limit { soft: 500, hard: 9999 }), &[]);
     check(
         "threads",
         |host| {
-            host.limits.user_tasks = Some(Limit {
-                soft: 500,
-                hard: 9999,
-            })
-        },
-        &[],
-    );
-    check(
-        "threads",
-        |host| {
-            host.limits.user_tasks = Some(Limit {
-                soft: 500,
-                hard: 9999,
-            });
+            host.limits.user_tasks = Some(Limit { soft: 500, hard: 9999 });
             host.limits.user_tasks_enforced = true;
         },
-        &[
-            "RLIMIT_NPROC leaves 500 tasks, and this plan needs 1002; raise it with `ulimit -u \
-             1002`",
-        ],
+        &["RLIMIT_NPROC leaves 500 tasks, and this plan needs 1002; raise it with `ulimit -u \
+             1002`"],
     );
     check(
         "threads",
         |host| {
             let file = "/sys/fs/cgroup/a/pids.max".to_owned();
-            host.limits.cgroup_tasks = Some(CgroupLimit {
-                file,
-                max: 1500,
-                used: 700,
-            });
+            host.limits.cgroup_tasks = Some(CgroupLimit { file, max: 1500, used: 700 });
         },
-        &[
-            "/sys/fs/cgroup/a/pids.max leaves 800 tasks, and this plan needs 1002; raise it as \
-             root: `echo 1702 > /sys/fs/cgroup/a/pids.max`",
-        ],
+        &["/sys/fs/cgroup/a/pids.max leaves 800 tasks, and this plan needs 1002; raise it as \
+             root: `echo 1702 > /sys/fs/cgroup/a/pids.max`"],
     );
     check(
         "threads",
@@ -188,31 +150,26 @@ fn limits() {
             let file = "/proc/sys/kernel/threads-max".to_owned();
             host.limits.system_tasks = Some(SystemLimit { file, max: 900 });
         },
-        &[
-            "/proc/sys/kernel/threads-max leaves 900 tasks, and this plan needs 1002; raise it \
-             as root: `echo 2004 > /proc/sys/kernel/threads-max`",
-        ],
+        &["/proc/sys/kernel/threads-max leaves 900 tasks, and this plan needs 1002; raise it \
+             as root: `echo 2004 > /proc/sys/kernel/threads-max`"],
     );
+}
+
+#[test]
+fn limits_of_memory() {
+    let check = check_limits;
     check(
         "threads",
         |host| host.limits.max_map_count = Some(2000),
-        &[
-            "vm.max_map_count leaves 2000 mappings, and this plan needs 2512; raise it as root: \
-             `sysctl -w vm.max_map_count=2512`",
-        ],
+        &["vm.max_map_count leaves 2000 mappings, and this plan needs 2512; raise it as root: \
+             `sysctl -w vm.max_map_count=2512`"],
     );
-    check(
-        "processes",
-        |host| host.limits.max_map_count = Some(2000),
-        &[],
-    );
+    check("processes", |host| host.limits.max_map_count = Some(2000), &[]);
     check(
         "threads",
         |host| host.limits.memory_available_bytes = Some(1 << 20),
-        &[
-            "MemAvailable in /proc/meminfo leaves 1.00 MiB memory, and this plan needs 12.6 MiB; \
-             ask for fewer tasks or smaller messages",
-        ],
+        &["MemAvailable in /proc/meminfo leaves 1.00 MiB memory, and this plan needs 12.6 MiB; \
+             ask for fewer tasks or smaller messages"],
     );
     check(
         "processes",
@@ -221,26 +178,18 @@ fn limits() {
             let (max, used) = (64 << 20, 60 << 20);
             host.limits.cgroup_memory = Some(CgroupLimit { file, max, used });
         },
-        &[
-            "/sys/fs/cgroup/a/memory.max leaves 4.00 MiB memory, and this plan needs 294 MiB; \
-             raise it as root: `echo 371069928 > /sys/fs/cgroup/a/memory.max`",
-        ],
+        &["/sys/fs/cgroup/a/memory.max leaves 4.00 MiB memory, and this plan needs 294 MiB; \
+             raise it as root: `echo 371069928 > /sys/fs/cgroup/a/memory.max`"],
     );
 }
 
 #[test]
 fn a_soft_limit_is_raised_and_said() {
     let mut host = host("core:2 pu:1");
-    host.limits.open_files = Some(Limit {
-        soft: 32,
-        hard: 4096,
-    });
+    host.limits.open_files = Some(Limit { soft: 32, hard: 4096 });
     let text = "about = 'x'\n[channel.c]\nkind = 'pipe'\n[team.w]\nsize = 1\n\
                 steps = [ { send = 'c' }, { receive = 'c' } ]";
     let plan = planned(text, &host);
-    assert_eq!(
-        plan.notes,
-        ["the limit of open files (RLIMIT_NOFILE) is raised from 32 to 34"]
-    );
+    assert_eq!(plan.notes, ["the limit of open files (RLIMIT_NOFILE) is raised from 32 to 34"]);
     assert_eq!(plan.needs.limits[0].max, 4096);
 }

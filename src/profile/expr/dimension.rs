@@ -10,12 +10,7 @@ use crate::base::Unit;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     #[error("`{left}` is {left_is} and `{right}` is {right_is}: they do not go together")]
-    Mixed {
-        left: String,
-        left_is: &'static str,
-        right: String,
-        right_is: &'static str,
-    },
+    Mixed { left: String, left_is: &'static str, right: String, right_is: &'static str },
     #[error("`{text}` is no time, size, share or number")]
     NoMeaning { text: String },
 }
@@ -45,10 +40,7 @@ impl Expr {
 impl Node {
     fn unit(&self, lookup: &dyn Fn(&str) -> Option<Unit>) -> Result<Option<Unit>, UnitError> {
         match self {
-            Node::Number {
-                value,
-                unit: Unit::Count,
-            } if *value == 0.0 => Ok(None),
+            Node::Number { value, unit: Unit::Count } if *value == 0.0 => Ok(None),
             Node::Number { unit, .. } => Ok(Some(*unit)),
             Node::Name(name) => Ok(lookup(name)),
             Node::Negate(inner) => inner.unit(lookup),
@@ -81,11 +73,7 @@ impl Node {
         (left, right): (&Node, &Node),
         units: (Option<Unit>, Option<Unit>),
     ) -> Result<Option<Unit>, UnitError> {
-        let no_meaning = || {
-            Err(UnitError::NoMeaning {
-                text: self.to_string(),
-            })
-        };
+        let no_meaning = || Err(UnitError::NoMeaning { text: self.to_string() });
         match (op, units) {
             (Op::Add | Op::Subtract | Op::Remainder, (Some(l), Some(r))) => {
                 same(l, left, r, right).map(Some)
@@ -131,10 +119,7 @@ mod tests {
             "wait" => Some(Unit::Time),
             _ => None,
         };
-        Expr::parse(text, 0)
-            .unwrap()
-            .unit(&lookup)
-            .map_err(|error| error.to_string())
+        Expr::parse(text, 0).unwrap().unit(&lookup).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -159,18 +144,9 @@ mod tests {
     fn refuses_mixtures() {
         let check = |text, expected: &str| assert_eq!(unit(text), Err(expected.into()), "{text}");
         let mixed = "they do not go together";
-        check(
-            "10ms + 5",
-            &format!("`10ms` is a time and `5` is a plain number: {mixed}"),
-        );
-        check(
-            "1B - wait",
-            &format!("`1B` is a size in bytes and `wait` is a time: {mixed}"),
-        );
-        check(
-            "min(cpus, 1s)",
-            &format!("`cpus` is a plain number and `1s` is a time: {mixed}"),
-        );
+        check("10ms + 5", &format!("`10ms` is a time and `5` is a plain number: {mixed}"));
+        check("1B - wait", &format!("`1B` is a size in bytes and `wait` is a time: {mixed}"));
+        check("min(cpus, 1s)", &format!("`cpus` is a plain number and `1s` is a time: {mixed}"));
         check("1s * 1s", "`1s * 1s` is no time, size, share or number");
         check("5 / 1s", "`5 / 1s` is no time, size, share or number");
     }

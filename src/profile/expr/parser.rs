@@ -31,18 +31,10 @@ impl Expr {
             fault
         };
         let tokens = tokens(text).map_err(shift)?;
-        let mut parser = Parser {
-            tokens: &tokens,
-            at: 0,
-            end: text.trim_end().len(),
-        };
+        let mut parser = Parser { tokens: &tokens, at: 0, end: text.trim_end().len() };
         let node = parser.whole().map_err(shift)?;
         let span = span_start..span_start + text.len();
-        Ok(Expr {
-            text: text.to_owned(),
-            node,
-            span,
-        })
+        Ok(Expr { text: text.to_owned(), node, span })
     }
 
     /// Every name of the expression with its place in the profile's text.
@@ -62,11 +54,7 @@ impl Expr {
 }
 
 fn fault(span: Range<usize>, message: impl Into<String>) -> Fault {
-    Fault {
-        message: message.into(),
-        span,
-        help: None,
-    }
+    Fault { message: message.into(), span, help: None }
 }
 
 /// Cuts the text into tokens with their byte ranges.
@@ -96,10 +84,7 @@ fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, Fault> {
         } else {
             let span = start..start + c.len_utf8();
             let shown = c.escape_debug();
-            return Err(fault(
-                span,
-                format!("`{shown}` has no meaning in an expression"),
-            ));
+            return Err(fault(span, format!("`{shown}` has no meaning in an expression")));
         };
         found.push((token, start..at));
         if found.len() > TOKENS_MAX {
@@ -145,18 +130,12 @@ fn number(text: &str, start: usize) -> Result<(Token, usize), Fault> {
     let end = digits_end(text, start);
     let digits = text[start..end].replace('_', "");
     let Ok(value) = digits.parse::<f64>() else {
-        return Err(fault(
-            start..end,
-            format!("`{}` is not a number", &text[start..end]),
-        ));
+        return Err(fault(start..end, format!("`{}` is not a number", &text[start..end])));
     };
     let (unit, factor, end) = suffix(text, start, end)?;
     let value = value * factor;
     if !value.is_finite() {
-        return Err(fault(
-            start..end,
-            format!("`{}` is too large a number", &text[start..end]),
-        ));
+        return Err(fault(start..end, format!("`{}` is too large a number", &text[start..end])));
     }
     Ok((Token::Number { value, unit }, end))
 }
@@ -195,18 +174,11 @@ fn suffix(text: &str, start: usize, end: usize) -> Result<(Unit, f64, usize), Fa
     let near = known.iter().find(lower).copied().or(near);
     let number = &text[start..end];
     let help = match near {
-        Some(near) => format!(
-            "did you mean `{number}{near}`? units are {}",
-            known.join(", ")
-        ),
+        Some(near) => format!("did you mean `{number}{near}`? units are {}", known.join(", ")),
         None => format!("units are {}", known.join(", ")),
     };
     let message = format!("unknown unit `{name}`");
-    Err(Fault {
-        message,
-        span: at..name_end,
-        help: Some(help),
-    })
+    Err(Fault { message, span: at..name_end, help: Some(help) })
 }
 
 struct Parser<'a> {
@@ -224,14 +196,12 @@ impl Parser<'_> {
         let node = self.sum(0)?;
         match self.tokens.get(self.at) {
             None => Ok(node),
-            Some((Token::Sign(')'), range)) => Err(fault(
-                range.clone(),
-                "`)` closes nothing: its `(` is missing",
-            )),
-            Some((_, range)) => Err(fault(
-                range.clone(),
-                "an operator such as `+` or `*` is missing before this",
-            )),
+            Some((Token::Sign(')'), range)) => {
+                Err(fault(range.clone(), "`)` closes nothing: its `(` is missing"))
+            }
+            Some((_, range)) => {
+                Err(fault(range.clone(), "an operator such as `+` or `*` is missing before this"))
+            }
         }
     }
 
@@ -247,9 +217,7 @@ impl Parser<'_> {
 
     /// Where the next token is, or the end of the text.
     fn here(&self) -> Range<usize> {
-        self.tokens
-            .get(self.at)
-            .map_or(self.end..self.end, |(_, range)| range.clone())
+        self.tokens.get(self.at).map_or(self.end..self.end, |(_, range)| range.clone())
     }
 
     fn sum(&mut self, depth: usize) -> Result<Node, Fault> {
@@ -289,10 +257,7 @@ impl Parser<'_> {
         };
         self.at += 1;
         match token {
-            Token::Number { value, unit } => Ok(Node::Number {
-                value: *value,
-                unit: *unit,
-            }),
+            Token::Number { value, unit } => Ok(Node::Number { value: *value, unit: *unit }),
             Token::Name(name) => match self.sign("(") {
                 Some(_) => self.call(name, here, depth),
                 None => Ok(Node::Name(name.clone())),
@@ -303,10 +268,9 @@ impl Parser<'_> {
                 self.close(here)?;
                 Ok(inner)
             }
-            Token::Sign(c) => Err(fault(
-                here,
-                format!("a number or a name is missing before `{c}`"),
-            )),
+            Token::Sign(c) => {
+                Err(fault(here, format!("a number or a name is missing before `{c}`")))
+            }
         }
     }
 
@@ -316,10 +280,7 @@ impl Parser<'_> {
             None if self.at == self.tokens.len() => {
                 Err(fault(open, "`(` is never closed: its `)` is missing"))
             }
-            None => Err(fault(
-                self.here(),
-                "`)` or an operator is missing before this",
-            )),
+            None => Err(fault(self.here(), "`)` or an operator is missing before this")),
         }
     }
 
@@ -332,11 +293,7 @@ impl Parser<'_> {
                 None => format!("functions are {}", known.collect::<Vec<_>>().join(", ")),
             };
             let message = format!("unknown function `{name}`");
-            return Err(Fault {
-                message,
-                span: name_range,
-                help: Some(help),
-            });
+            return Err(Fault { message, span: name_range, help: Some(help) });
         };
         let open = self.tokens[self.at - 1].1.clone();
         let mut args = Vec::new();
@@ -351,11 +308,7 @@ impl Parser<'_> {
             return Ok(Node::Call { function, args });
         }
         let end = self.tokens[self.at - 1].1.end;
-        let takes = if least == most {
-            least.to_string()
-        } else {
-            format!("{least} to {most}")
-        };
+        let takes = if least == most { least.to_string() } else { format!("{least} to {most}") };
         let noun = if most == 1 { "argument" } else { "arguments" };
         let message = format!("`{name}` takes {takes} {noun}, not {}", args.len());
         Err(fault(name_range.start..end, message))
@@ -363,11 +316,7 @@ impl Parser<'_> {
 }
 
 fn binary(op: Op, left: Node, right: Node) -> Node {
-    Node::Binary {
-        op,
-        left: Box::new(left),
-        right: Box::new(right),
-    }
+    Node::Binary { op, left: Box::new(left), right: Box::new(right) }
 }
 
 #[cfg(test)]
@@ -380,11 +329,7 @@ mod tests {
         let check = |text: &str, marked: &str, message: &str| {
             let fault = Expr::parse(text, 10).unwrap_err();
             let span = fault.span.start - 10..fault.span.end - 10;
-            assert_eq!(
-                (&text[span], fault.message.as_str()),
-                (marked, message),
-                "{text}"
-            );
+            assert_eq!((&text[span], fault.message.as_str()), (marked, message), "{text}");
         };
         check("1x", "x", "unknown unit `x`");
         check("10 + 5 seconds", "seconds", "unknown unit `seconds`");
@@ -392,25 +337,13 @@ mod tests {
         check("* 2", "*", "a number or a name is missing before `*`");
         check("(1 + 2", "(", "`(` is never closed: its `)` is missing");
         check("1 + 2)", ")", "`)` closes nothing: its `(` is missing");
-        check(
-            "a b",
-            "b",
-            "an operator such as `+` or `*` is missing before this",
-        );
+        check("a b", "b", "an operator such as `+` or `*` is missing before this");
         check("max(a b)", "b", "`)` or an operator is missing before this");
         check("max(1)", "max(1)", "`max` takes 2 to 8 arguments, not 1");
-        check(
-            "1 + floor(1, 2)",
-            "floor(1, 2)",
-            "`floor` takes 1 argument, not 2",
-        );
+        check("1 + floor(1, 2)", "floor(1, 2)", "`floor` takes 1 argument, not 2");
         check("maxx(1, 2)", "maxx", "unknown function `maxx`");
         check("inbox[me]", "[", "`[` has no meaning in an expression");
-        check(
-            "1.2.3",
-            ".3",
-            "an operator such as `+` or `*` is missing before this",
-        );
+        check("1.2.3", ".3", "an operator such as `+` or `*` is missing before this");
         check(".", ".", "`.` is not a number");
         check("1e999", "1e999", "`1e999` is too large a number");
         check("NaN", "NaN", "`NaN` is not a name: names are lower case");
@@ -443,10 +376,8 @@ mod tests {
     pub(crate) fn nodes() -> impl Strategy<Value = Node> {
         let unit = prop_oneof![Just(Unit::Count), Just(Unit::Time), Just(Unit::Bytes)];
         let leaf = prop_oneof![
-            (0..1_000_000u32, unit).prop_map(|(value, unit)| Node::Number {
-                value: value.into(),
-                unit
-            }),
+            (0..1_000_000u32, unit)
+                .prop_map(|(value, unit)| Node::Number { value: value.into(), unit }),
             "[a-z][a-z0-9_]{0,5}".prop_map(Node::Name),
         ];
         leaf.prop_recursive(4, 24, 3, |inner| {
@@ -460,24 +391,16 @@ mod tests {
             prop_oneof![
                 inner.clone().prop_map(|node| Node::Negate(Box::new(node))),
                 (op, inner.clone(), inner.clone()).prop_map(|(op, l, r)| binary(op, l, r)),
-                prop::collection::vec(inner.clone(), 2..4).prop_map(|args| Node::Call {
-                    function: Function::Max,
-                    args
-                }),
-                inner.prop_map(|arg| Node::Call {
-                    function: Function::Ceil,
-                    args: vec![arg]
-                }),
+                prop::collection::vec(inner.clone(), 2..4)
+                    .prop_map(|args| Node::Call { function: Function::Max, args }),
+                inner.prop_map(|arg| Node::Call { function: Function::Ceil, args: vec![arg] }),
             ]
         })
     }
 
     /// So many cases, and no file of those that failed.
     fn cases(count: u32) -> ProptestConfig {
-        ProptestConfig {
-            failure_persistence: None,
-            ..ProptestConfig::with_cases(count)
-        }
+        ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(count) }
     }
 
     proptest! {

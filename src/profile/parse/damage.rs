@@ -4,21 +4,12 @@ use crate::profile::{Faults, Profile, Source, catalogue};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Result<Profile, Faults> {
-    Profile::parse(
-        "test",
-        Source {
-            path: "test.toml".into(),
-            text: text.into(),
-        },
-    )
+    Profile::parse("test", Source { path: "test.toml".into(), text: text.into() })
 }
 
 /// So many cases, and no file of those that failed.
 fn cases(count: u32) -> ProptestConfig {
-    ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(count)
-    }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(count) }
 }
 
 proptest! {

@@ -76,19 +76,13 @@ impl Reader<'_> {
     pub fn parsed(&mut self, text: &str, place: Span) -> Option<Expr> {
         let literal = place.len() == text.len();
         match Expr::parse(text, place.start) {
-            Ok(expr) => Some(Expr {
-                span: place,
-                ..expr
-            }),
+            Ok(expr) => Some(Expr { span: place, ..expr }),
             Err(fault) if literal => {
                 self.faults.push(fault);
                 None
             }
             Err(fault) => {
-                self.faults.push(Fault {
-                    span: place,
-                    ..fault
-                });
+                self.faults.push(Fault { span: place, ..fault });
                 None
             }
         }
@@ -103,12 +97,7 @@ impl Reader<'_> {
         if self.faults.len() > before {
             return;
         }
-        let Form::Number {
-            unit: wanted,
-            min,
-            max,
-        } = form
-        else {
+        let Form::Number { unit: wanted, min, max } = form else {
             return;
         };
         let found = expr.unit(&|name| self.unit_of_name(name));
@@ -144,10 +133,7 @@ impl Reader<'_> {
         } else if allowed {
             // Known, and a number.
         } else if scope == Scope::Nothing {
-            self.fault(
-                place,
-                format!("`{name}` cannot be used here: a limit is a plain number"),
-            );
+            self.fault(place, format!("`{name}` cannot be used here: a limit is a plain number"));
         } else if scope == Scope::Machine && (is_param || is_member) {
             let help = suggestion("", FACTS.iter().map(|row| row.name));
             let message = format!("`{name}` cannot be used here: a default knows only the machine");
@@ -212,10 +198,7 @@ pub(crate) fn described_range(value: f64, (min, max): (f64, f64), unit: Unit) ->
 /// is counted in anyway; a time without a unit could be anything.
 pub(crate) fn fits(found: Unit, wanted: Unit) -> bool {
     found == wanted
-        || matches!(
-            (found, wanted),
-            (Unit::Count, Unit::Bytes) | (Unit::Count, Unit::Share)
-        )
+        || matches!((found, wanted), (Unit::Count, Unit::Bytes) | (Unit::Count, Unit::Share))
 }
 
 /// What to write so that a number has a unit.

@@ -34,11 +34,8 @@ impl Reader<'_> {
         let table = self.table(value, format!("[param] `{name}`"), key.span(), PARAM);
         let about = self.text(&table, "about");
         let short = self.short(&table);
-        let value = if self.is_word(&table) {
-            self.word_param(&table)
-        } else {
-            self.number_param(&table)
-        };
+        let value =
+            if self.is_word(&table) { self.word_param(&table) } else { self.number_param(&table) };
         let meaning = match &value {
             Some(ParamValue::Number { unit, .. }) => Meaning::Number(Some(*unit)),
             Some(ParamValue::Word { default, choices }) if choices.is_empty() => {
@@ -48,17 +45,8 @@ impl Reader<'_> {
             None => Meaning::Number(None),
         };
         self.params.push((name.clone(), meaning));
-        let stand_in = ParamValue::Word {
-            default: Word::from(""),
-            choices: Vec::new(),
-        };
-        Param {
-            name,
-            span: key.span(),
-            short,
-            about,
-            value: value.unwrap_or(stand_in),
-        }
+        let stand_in = ParamValue::Word { default: Word::from(""), choices: Vec::new() };
+        Param { name, span: key.span(), short, about, value: value.unwrap_or(stand_in) }
     }
 
     fn check_not_taken(&mut self, key: &Key<'_>) {
@@ -94,11 +82,7 @@ impl Reader<'_> {
     }
 
     fn is_word(&mut self, table: &Table<'_>) -> bool {
-        let text = |key| {
-            table
-                .entry(key)
-                .and_then(|(_, value)| value.get_ref().as_str())
-        };
+        let text = |key| table.entry(key).and_then(|(_, value)| value.get_ref().as_str());
         let is_fact = |text: &str| FACTS.iter().any(|row| row.name == text);
         match text("unit") {
             Some(unit) => unit == "word",
@@ -110,10 +94,7 @@ impl Reader<'_> {
     fn word_param(&mut self, table: &Table<'_>) -> Option<ParamValue> {
         for key in ["min", "max"] {
             if let Some((found, _)) = table.entry(key) {
-                self.fault(
-                    found.span(),
-                    format!("`{key}` is for numbers, and this is a word"),
-                );
+                self.fault(found.span(), format!("`{key}` is for numbers, and this is a word"));
             }
         }
         self.word(table, "unit");
@@ -127,10 +108,7 @@ impl Reader<'_> {
         let value = self.required(table, "default")?;
         let Some(text) = value.get_ref().as_str() else {
             let found = kind(value.get_ref());
-            self.fault(
-                value.span(),
-                format!("`default` must be a word in quotes, not {found}"),
-            );
+            self.fault(value.span(), format!("`default` must be a word in quotes, not {found}"));
             return None;
         };
         if text.is_empty() || text.contains(char::is_control) {
@@ -140,10 +118,7 @@ impl Reader<'_> {
             let help = suggestion(text, choices.iter().map(String::as_str));
             self.fault_with_help(value.span(), message, help);
         }
-        let default = Word {
-            text: text.to_owned(),
-            span: self.inner(value, text),
-        };
+        let default = Word { text: text.to_owned(), span: self.inner(value, text) };
         Some(ParamValue::Word { default, choices })
     }
 
@@ -151,23 +126,17 @@ impl Reader<'_> {
         let default = self.number(table, "default", Scope::Machine);
         let min = self.number(table, "min", Scope::Nothing);
         let max = self.number(table, "max", Scope::Nothing);
-        let stated = self
-            .word(table, "unit")
-            .and_then(|word| match word.text.as_str() {
-                "count" => Some(Unit::Count),
-                "time" => Some(Unit::Time),
-                "bytes" => Some(Unit::Bytes),
-                "share" => Some(Unit::Share),
-                _ => None,
-            });
+        let stated = self.word(table, "unit").and_then(|word| match word.text.as_str() {
+            "count" => Some(Unit::Count),
+            "time" => Some(Unit::Time),
+            "bytes" => Some(Unit::Bytes),
+            "share" => Some(Unit::Share),
+            _ => None,
+        });
         let default = default?;
         let unit_of = |expr: &Expr| expr.unit(&|_| Some(Unit::Count)).ok().flatten();
-        let units = [Some(&default), min.as_ref(), max.as_ref()]
-            .into_iter()
-            .flatten();
-        let unit = stated
-            .or_else(|| units.clone().find_map(unit_of))
-            .unwrap_or(Unit::Count);
+        let units = [Some(&default), min.as_ref(), max.as_ref()].into_iter().flatten();
+        let unit = stated.or_else(|| units.clone().find_map(unit_of)).unwrap_or(Unit::Count);
         let before = self.faults.len();
         for expr in units {
             if let Some(found) = unit_of(expr)
@@ -195,12 +164,7 @@ impl Reader<'_> {
         } else if let Some(value) = default.constant() {
             self.check_default(value, unit, (min_value, max_value), default.span.clone());
         }
-        Some(ParamValue::Number {
-            default,
-            unit,
-            min: min_value,
-            max: max_value,
-        })
+        Some(ParamValue::Number { default, unit, min: min_value, max: max_value })
     }
 
     fn check_default(&mut self, value: f64, unit: Unit, (min, max): (f64, f64), span: Span) {

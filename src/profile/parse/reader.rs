@@ -56,12 +56,7 @@ impl<'t> Table<'t> {
         span: Span,
         rows: &'static [KeyRow],
     ) -> Table<'t> {
-        Table {
-            label,
-            span,
-            rows,
-            entries,
-        }
+        Table { label, span, rows, entries }
     }
 
     pub fn has(&self, key: &str) -> bool {
@@ -69,10 +64,7 @@ impl<'t> Table<'t> {
     }
 
     pub fn entry(&self, key: &str) -> Option<(&'t Key<'t>, &'t Value<'t>)> {
-        self.entries
-            .iter()
-            .copied()
-            .find(|(found, _)| found.get_ref() == key)
+        self.entries.iter().copied().find(|(found, _)| found.get_ref() == key)
     }
 
     pub fn row(&self, key: &str) -> Option<&'static KeyRow> {
@@ -111,12 +103,7 @@ pub(super) fn suggestion<'w>(word: &str, known: impl IntoIterator<Item = &'w str
 
 impl<'a> Reader<'a> {
     pub fn new(text: &'a str) -> Reader<'a> {
-        Reader {
-            text,
-            params: Vec::new(),
-            channels: Vec::new(),
-            faults: Vec::new(),
-        }
+        Reader { text, params: Vec::new(), channels: Vec::new(), faults: Vec::new() }
     }
 
     pub fn fault(&mut self, span: Span, message: impl Into<String>) {
@@ -133,10 +120,7 @@ impl<'a> Reader<'a> {
     }
 
     pub fn meaning(&self, name: &str) -> Option<&Meaning> {
-        self.params
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, meaning)| meaning)
+        self.params.iter().find(|(known, _)| known == name).map(|(_, meaning)| meaning)
     }
 
     /// A value that must be a table with the keys of `rows`.
@@ -155,12 +139,7 @@ impl<'a> Reader<'a> {
                 let help = format!("a table with the keys {}", known.join(", "));
                 self.fault_with_help(value.span(), message, help);
                 // Nothing is missing from a table that is not there.
-                return Table {
-                    label,
-                    span,
-                    rows: &[],
-                    entries: Vec::new(),
-                };
+                return Table { label, span, rows: &[], entries: Vec::new() };
             }
         };
         let known = |key: &str| rows.iter().any(|row| row.key == key);
@@ -169,12 +148,7 @@ impl<'a> Reader<'a> {
             let help = suggestion(key.get_ref(), rows.iter().map(|row| row.key));
             self.fault_with_help(key.span(), message, help);
         }
-        Table {
-            label,
-            span,
-            rows,
-            entries,
-        }
+        Table { label, span, rows, entries }
     }
 
     /// The entries of a table whose keys are names that the profile chooses.
@@ -186,10 +160,7 @@ impl<'a> Reader<'a> {
         match value.get_ref() {
             DeValue::Table(table) => in_order(table),
             other => {
-                self.fault(
-                    value.span(),
-                    format!("{label} must be a table, not {}", kind(other)),
-                );
+                self.fault(value.span(), format!("{label} must be a table, not {}", kind(other)));
                 Vec::new()
             }
         }
@@ -281,10 +252,7 @@ impl<'a> Reader<'a> {
             self.wrong(value, key, "a word in quotes");
             return None;
         };
-        let word = Word {
-            text: text.to_owned(),
-            span: self.inner(value, text),
-        };
+        let word = Word { text: text.to_owned(), span: self.inner(value, text) };
         let known = |text: &str| allowed.is_empty() || allowed.contains(&text);
         match self.meaning(text).cloned() {
             Some(Meaning::Word(values)) => {
@@ -295,10 +263,7 @@ impl<'a> Reader<'a> {
                 }
             }
             Some(Meaning::Number(_)) if !known(text) || allowed.is_empty() => {
-                self.fault(
-                    word.span.clone(),
-                    format!("`{key}` is a word, and `{text}` a number"),
-                );
+                self.fault(word.span.clone(), format!("`{key}` is a word, and `{text}` a number"));
             }
             _ if text.is_empty() => {
                 self.fault(value.span(), format!("`{key}` is empty"));

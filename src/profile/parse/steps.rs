@@ -15,11 +15,7 @@ use toml::de::DeValue;
 const DEPTH_MAX: usize = 16;
 
 /// What `spin = ...` and the like take; what it counts is for the mechanism to say.
-const AMOUNT: Form = Form::Number {
-    unit: None,
-    min: 0.0,
-    max: NUMBER_MAX,
-};
+const AMOUNT: Form = Form::Number { unit: None, min: 0.0, max: NUMBER_MAX };
 
 impl Reader<'_> {
     pub fn steps(&mut self, value: &Value<'_>, key: &str, depth: usize) -> Vec<Step> {
@@ -28,10 +24,7 @@ impl Reader<'_> {
             return Vec::new();
         };
         if depth > DEPTH_MAX {
-            self.fault(
-                value.span(),
-                format!("steps are nested deeper than {DEPTH_MAX}"),
-            );
+            self.fault(value.span(), format!("steps are nested deeper than {DEPTH_MAX}"));
             return Vec::new();
         }
         if array.is_empty() {
@@ -45,13 +38,7 @@ impl Reader<'_> {
                 self.fault_with_help(item.span(), "this step is never reached", help);
             }
             let step = self.step(item, depth);
-            ended = matches!(
-                &step,
-                Some(Step {
-                    action: Action::Forever { .. },
-                    ..
-                })
-            );
+            ended = matches!(&step, Some(Step { action: Action::Forever { .. }, .. }));
             steps.extend(step);
         }
         steps
@@ -76,13 +63,7 @@ impl Reader<'_> {
             Some(row) => self.known(row, &table, value, depth)?,
             None => {
                 let amount = self.number_of(value, verb, AMOUNT, Scope::Team);
-                Action::Act {
-                    verb: Word {
-                        text: verb.to_owned(),
-                        span: key.span(),
-                    },
-                    amount,
-                }
+                Action::Act { verb: Word { text: verb.to_owned(), span: key.span() }, amount }
             }
         };
         Some(Step { action, span })
@@ -96,10 +77,7 @@ impl Reader<'_> {
     ) -> Option<(&'t Key<'t>, &'t Value<'t>)> {
         let is_verb = |key: &Key<'_>| VERBS.iter().any(|row| row.verb == key.get_ref());
         let is_option = |key: &Key<'_>| {
-            VERBS
-                .iter()
-                .flat_map(|row| row.options)
-                .any(|row| row.key == key.get_ref())
+            VERBS.iter().flat_map(|row| row.options).any(|row| row.key == key.get_ref())
         };
         let known: Vec<_> = entries.iter().filter(|(key, _)| is_verb(key)).collect();
         if let [first, second, ..] = known[..] {
@@ -117,10 +95,7 @@ impl Reader<'_> {
         }
         let Some((key, value)) = entries.iter().find(|(key, _)| !is_option(key)) else {
             let verbs: Vec<&str> = VERBS.iter().map(|row| row.verb).collect();
-            let help = format!(
-                "verbs are {}, and what burns or passes time",
-                verbs.join(", ")
-            );
+            let help = format!("verbs are {}, and what burns or passes time", verbs.join(", "));
             self.fault_with_help(step, "the step has no verb", help);
             return None;
         };
@@ -151,10 +126,7 @@ impl Reader<'_> {
             }
             let message = format!("`{verb}` has no option `{}`", shown(name));
             let help = match options {
-                [] => format!(
-                    "`{verb}` has no options; make `{}` a step of its own",
-                    shown(name)
-                ),
+                [] => format!("`{verb}` has no options; make `{}` a step of its own", shown(name)),
                 _ => suggestion(name, options.iter().map(|row| row.key)),
             };
             self.fault_with_help(key.span(), message, help);
@@ -175,43 +147,27 @@ impl Reader<'_> {
         Some(match row.verb {
             "send" | "wake" => {
                 let bytes = self.bytes(table);
-                Action::Send {
-                    to: self.address(value, row.verb)?,
-                    bytes,
-                }
+                Action::Send { to: self.address(value, row.verb)?, bytes }
             }
             "receive" | "wait" => {
                 let bytes = self.bytes(table);
-                Action::Receive {
-                    from: self.address(value, row.verb)?,
-                    bytes,
-                }
+                Action::Receive { from: self.address(value, row.verb)?, bytes }
             }
             "repeat" => {
                 let count = self.number_of(value, row.verb, row.form, Scope::Team);
-                Action::Repeat {
-                    count,
-                    steps: inner(self),
-                }
+                Action::Repeat { count, steps: inner(self) }
             }
-            "forever" => Action::Forever {
-                steps: self.steps(value, row.verb, depth + 1),
-            },
+            "forever" => Action::Forever { steps: self.steps(value, row.verb, depth + 1) },
             "measure" => {
                 let steps = inner(self);
-                Action::Measure {
-                    name: self.measure_name(value)?,
-                    steps,
-                }
+                Action::Measure { name: self.measure_name(value)?, steps }
             }
             _ => return None,
         })
     }
 
     fn bytes(&mut self, table: &Table<'_>) -> Option<Expr> {
-        table
-            .row("bytes")
-            .and_then(|_| self.number(table, "bytes", Scope::Team))
+        table.row("bytes").and_then(|_| self.number(table, "bytes", Scope::Team))
     }
 
     /// The name becomes part of metric names, so it is a name and not a parameter.
@@ -225,10 +181,7 @@ impl Reader<'_> {
             let help = "a name is made of a-z, 0-9 and _, and does not start with a digit";
             self.fault_with_help(value.span(), message, help);
         }
-        Some(Word {
-            text: text.to_owned(),
-            span: self.inner(value, text),
-        })
+        Some(Word { text: text.to_owned(), span: self.inner(value, text) })
     }
 
     fn address(&mut self, value: &Value<'_>, verb: &str) -> Option<Address> {
@@ -244,26 +197,14 @@ impl Reader<'_> {
                 Some(index) => (name, Some(index)),
                 None => {
                     let message = format!("`{}` is no address: its `]` is missing", shown(text));
-                    self.faults
-                        .push(Fault::new(place, message).with_help(ADDRESS_HELP));
+                    self.faults.push(Fault::new(place, message).with_help(ADDRESS_HELP));
                     return None;
                 }
             },
         };
-        let start = if literal {
-            place.start
-        } else {
-            value.span().start
-        };
-        let name_span = if literal {
-            start..start + name.len()
-        } else {
-            place.clone()
-        };
-        let channel = Word {
-            text: name.to_owned(),
-            span: name_span,
-        };
+        let start = if literal { place.start } else { value.span().start };
+        let name_span = if literal { start..start + name.len() } else { place.clone() };
+        let channel = Word { text: name.to_owned(), span: name_span };
         let instances = self.channel_named(&channel)?;
         let which = match index.map(str::trim) {
             None if instances == Instances::One => Which::All,
@@ -287,20 +228,14 @@ impl Reader<'_> {
     }
 
     fn channel_named(&mut self, channel: &Word) -> Option<Instances> {
-        let known = self
-            .channels
-            .iter()
-            .find(|(known, _)| *known == channel.text);
+        let known = self.channels.iter().find(|(known, _)| *known == channel.text);
         if let Some((_, instances)) = known {
             return Some(*instances);
         }
         let message = format!("unknown channel `{}`", shown(&channel.text));
         let help = match self.channels.is_empty() {
             true => format!("add `[channel.{}]`", shown(&channel.text)),
-            false => suggestion(
-                &channel.text,
-                self.channels.iter().map(|(name, _)| name.as_str()),
-            ),
+            false => suggestion(&channel.text, self.channels.iter().map(|(name, _)| name.as_str())),
         };
         self.fault_with_help(channel.span.clone(), message, help);
         None
@@ -308,19 +243,11 @@ impl Reader<'_> {
 
     fn index(&mut self, index: &str, name: &str, place: &Span, literal: bool) -> Expr {
         let start = place.start + name.len() + 1;
-        let span = if literal {
-            start..start + index.len()
-        } else {
-            place.clone()
-        };
+        let span = if literal { start..start + index.len() } else { place.clone() };
         let Some(expr) = self.parsed(index, span) else {
             return stand_in();
         };
-        let form = Form::Number {
-            unit: Some(Unit::Count),
-            min: 0.0,
-            max: NUMBER_MAX,
-        };
+        let form = Form::Number { unit: Some(Unit::Count), min: 0.0, max: NUMBER_MAX };
         self.check(&expr, name, form, Scope::Team);
         expr
     }

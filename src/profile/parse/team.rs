@@ -11,10 +11,7 @@ use crate::profile::{Channel, Deadline, Expr, Placement, Scheduling, Team, Word}
 impl Reader<'_> {
     pub fn channels(&mut self, value: &Value<'_>) -> Vec<Channel> {
         let entries = self.named(value, "[channel]");
-        entries
-            .into_iter()
-            .map(|(key, value)| self.channel(key, value))
-            .collect()
+        entries.into_iter().map(|(key, value)| self.channel(key, value)).collect()
     }
 
     fn channel(&mut self, key: &Key<'_>, value: &Value<'_>) -> Channel {
@@ -30,13 +27,7 @@ impl Reader<'_> {
             _ => Instances::Several,
         };
         self.channels.push((name.clone(), instances));
-        Channel {
-            name,
-            span: key.span(),
-            kind,
-            count,
-            bytes,
-        }
+        Channel { name, span: key.span(), kind, count, bytes }
     }
 
     pub fn teams(&mut self, value: &Value<'_>) -> Vec<Team> {
@@ -44,22 +35,15 @@ impl Reader<'_> {
         if entries.is_empty() {
             self.fault_with_help(value.span(), "there is no team", "add `[team.NAME]`");
         }
-        entries
-            .into_iter()
-            .map(|(key, value)| self.team(key, value))
-            .collect()
+        entries.into_iter().map(|(key, value)| self.team(key, value)).collect()
     }
 
     fn team(&mut self, key: &Key<'_>, value: &Value<'_>) -> Team {
         let name = key.get_ref().to_string();
         self.check_name(key, "team");
         let table = self.table(value, format!("[team.{name}]"), key.span(), TEAM);
-        let size = self
-            .number(&table, "size", Scope::Profile)
-            .unwrap_or_else(stand_in);
-        let form = self
-            .word(&table, "as")
-            .unwrap_or_else(|| Word::from("threads"));
+        let size = self.number(&table, "size", Scope::Profile).unwrap_or_else(stand_in);
+        let form = self.word(&table, "as").unwrap_or_else(|| Word::from("threads"));
         let background = self.switch(&table, "background");
         let placement = self.placement(&table);
         let scheduling = self.scheduling(&table);
@@ -67,16 +51,7 @@ impl Reader<'_> {
             Some(value) => self.steps(value, "steps", 0),
             None => Vec::new(),
         };
-        Team {
-            name,
-            span: key.span(),
-            size,
-            form,
-            background,
-            placement,
-            scheduling,
-            steps,
-        }
+        Team { name, span: key.span(), size, form, background, placement, scheduling, steps }
     }
 
     fn placement(&mut self, table: &Table<'_>) -> Placement {
@@ -84,21 +59,14 @@ impl Reader<'_> {
         if let Some(on) = &on {
             self.check_on(on);
         }
-        Placement {
-            on,
-            spread: self.word(table, "spread"),
-            pin: self.switch(table, "pin"),
-        }
+        Placement { on, spread: self.word(table, "spread"), pin: self.switch(table, "pin") }
     }
 
     fn check_on(&mut self, on: &Word) {
         let words = match self.meaning(&on.text) {
             Some(Meaning::Word(values)) => values
                 .iter()
-                .map(|value| Word {
-                    text: value.clone(),
-                    span: on.span.clone(),
-                })
+                .map(|value| Word { text: value.clone(), span: on.span.clone() })
                 .collect(),
             Some(Meaning::Number(_)) => return,
             None => vec![on.clone()],
@@ -146,32 +114,16 @@ impl Reader<'_> {
             let help = "add `deadline = { runtime = \"1ms\", period = \"10ms\" }`";
             self.fault_with_help(word.span.clone(), "policy deadline needs its times", help);
         }
-        Scheduling {
-            policy,
-            nice,
-            priority,
-            slice,
-            uclamp_min,
-            uclamp_max,
-            deadline,
-        }
+        Scheduling { policy, nice, priority, slice, uclamp_min, uclamp_max, deadline }
     }
 
     fn deadline(&mut self, table: &Table<'_>) -> Option<Deadline> {
         let (key, value) = table.entry("deadline")?;
         let label = format!("`deadline` of {}", table.label);
         let times = self.table(value, label, key.span(), DEADLINE);
-        let runtime = self
-            .number(&times, "runtime", Scope::Team)
-            .unwrap_or_else(stand_in);
+        let runtime = self.number(&times, "runtime", Scope::Team).unwrap_or_else(stand_in);
         let deadline = self.number(&times, "deadline", Scope::Team);
-        let period = self
-            .number(&times, "period", Scope::Team)
-            .unwrap_or_else(stand_in);
-        Some(Deadline {
-            runtime,
-            deadline,
-            period,
-        })
+        let period = self.number(&times, "period", Scope::Team).unwrap_or_else(stand_in);
+        Some(Deadline { runtime, deadline, period })
     }
 }

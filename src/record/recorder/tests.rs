@@ -1,7 +1,7 @@
 //! A task that is told where it is and when, on a machine that nobody has.
 
 use super::*;
-use crate::base::CpuId;
+use crate::base::{CpuId, NodeId};
 use crate::record::gather::{self, TaskId, TeamId};
 use crate::record::layout::{Cpu, Layout, Spec, Team};
 use crate::record::recording::{Migrations, SeriesKind, TeamRecord};
@@ -13,19 +13,12 @@ const MS: u64 = 1_000_000;
 fn memory() -> Memory {
     let cpu = |id: u32| Cpu {
         id: CpuId(id),
-        place: Place {
-            core: id,
-            llc: id / 2,
-            node: NodeId(id / 4),
-        },
+        place: Place { core: id, llc: id / 2, node: NodeId(id / 4) },
         allowed: id != 7,
     };
     let spec = Spec {
         cpus: (0..8).map(cpu).collect(),
-        teams: vec![Team {
-            receives: true,
-            measures: vec![],
-        }],
+        teams: vec![Team { receives: true, measures: vec![] }],
         n_tasks: 1,
         channels: vec![],
         copies: 1,
@@ -47,11 +40,7 @@ fn recorded(act: impl FnOnce(&mut Recorder<'_>)) -> (Memory, TeamRecord) {
         let mut recorder = Recorder::new(&recorders, 0, 0);
         act(&mut recorder);
     }
-    let id = TeamId {
-        name: "a".to_owned(),
-        size: 1,
-        background: false,
-    };
+    let id = TeamId { name: "a".to_owned(), size: 1, background: false };
     let team = gather::teams(&memory, &[id], clock).remove(0);
     (memory, team)
 }
@@ -65,11 +54,7 @@ fn a_task_that_comes_back() {
                 recorder.migrated(Since::Running, cpu, ms * MS);
             }
         });
-        let Migrations {
-            returned_10ms,
-            returned_100ms,
-            ..
-        } = team.migrations;
+        let Migrations { returned_10ms, returned_100ms, .. } = team.migrations;
         assert_eq!((returned_10ms, returned_100ms), expected, "{route:?}");
     };
     check(&[], (0, 0));
@@ -92,11 +77,7 @@ fn time_between_migrations() {
         recorder.migrated(Since::Running, 2, 7 * MS);
         recorder.migrated(Since::Sleeping, 3, 8 * MS);
     });
-    let id = TaskId {
-        team: 0,
-        copy: 0,
-        index: 0,
-    };
+    let id = TaskId { team: 0, copy: 0, index: 0 };
     let series = gather::series(&memory, &[id]);
     let kinds: Vec<_> = series.iter().map(|series| &series.kind).collect();
     assert_eq!(kinds, [&SeriesKind::BetweenMigrations]);
@@ -138,11 +119,7 @@ fn wakees_pulled_to_their_wakers() {
             recorder.last_cpu = from;
             recorder.note_pulled(waker, to);
         });
-        let Migrations {
-            pulled_llc,
-            pulled_node,
-            ..
-        } = team.migrations;
+        let Migrations { pulled_llc, pulled_node, .. } = team.migrations;
         assert_eq!((pulled_llc, pulled_node), expected, "{from} {waker} {to}");
     };
     check(0, 1, 1, (0, 0));
@@ -165,11 +142,7 @@ fn residency_is_cut_at_the_window() {
             recorder.migrated(Since::Running, 0, 190);
             recorder.leave_cpu(200);
         });
-        let got: Vec<_> = team
-            .residency
-            .iter()
-            .map(|(cpu, ns)| (cpu.0, *ns))
-            .collect();
+        let got: Vec<_> = team.residency.iter().map(|(cpu, ns)| (cpu.0, *ns)).collect();
         assert_eq!(got, expected, "window {window:?}");
     };
     check((1, 1000), &[(0, 60), (3, 40)]);

@@ -14,12 +14,7 @@ fn waiting() -> impl Iterator<Item = &'static Kind> {
 
 fn with_channel(kind: &Kind, scope: Scope, test: impl FnOnce(&dyn Channel)) {
     let shared = Shared::create(4096).unwrap();
-    let opening = Opening {
-        scope,
-        bytes: BYTES,
-        shared: &shared,
-        offset: 0,
-    };
+    let opening = Opening { scope, bytes: BYTES, shared: &shared, offset: 0 };
     let channel = (kind.open)(&opening).unwrap();
     test(&*channel);
 }
@@ -59,12 +54,7 @@ fn nothing_is_lost(kind: &Kind, scope: Scope, wakers: u64, wakees: u64) {
     if kind.payload {
         let numbers = |waker| (0..MESSAGES * wakees).map(move |i| waker * 1_000_000 + i);
         let expected: u64 = (0..wakers).flat_map(numbers).sum();
-        assert_eq!(
-            sum.into_inner(),
-            expected,
-            "{} changed a message",
-            kind.name
-        );
+        assert_eq!(sum.into_inner(), expected, "{} changed a message", kind.name);
     }
 }
 

@@ -10,10 +10,7 @@ struct Eventfd(OwnedFd);
 
 pub(super) fn open<'a>(_: &Opening<'a>) -> Result<Box<dyn Channel + 'a>, OpenError> {
     let fd = fd::eventfd(EventCount::Semaphore);
-    let fd = fd.map_err(|errno| OpenError {
-        call: "eventfd",
-        errno,
-    })?;
+    let fd = fd.map_err(|errno| OpenError { call: "eventfd", errno })?;
     Ok(Box::new(Eventfd(fd)))
 }
 

@@ -25,10 +25,7 @@ struct Futex<'a> {
 
 pub(super) fn open<'a>(opening: &Opening<'a>) -> Result<Box<dyn Channel + 'a>, OpenError> {
     let semaphore = opening.shared.at(opening.offset);
-    Ok(Box::new(Futex {
-        semaphore,
-        scope: opening.scope,
-    }))
+    Ok(Box::new(Futex { semaphore, scope: opening.scope }))
 }
 
 impl Channel for Futex<'_> {
@@ -38,10 +35,7 @@ impl Channel for Futex<'_> {
         self.semaphore.count.fetch_add(1, SeqCst);
         if self.semaphore.waiting.load(SeqCst) > 0 {
             let woken = futex::wake(&self.semaphore.count, 1, self.scope);
-            woken.map_err(|errno| Hitch::Failed {
-                call: Call::FutexWake,
-                errno,
-            })?;
+            woken.map_err(|errno| Hitch::Failed { call: Call::FutexWake, errno })?;
         }
         Ok(())
     }
@@ -59,10 +53,7 @@ impl Channel for Futex<'_> {
                 Ok(()) => {}
                 Err(Errno::INTERRUPTED) => break Err(Hitch::Interrupted),
                 Err(errno) => {
-                    break Err(Hitch::Failed {
-                        call: Call::FutexWait,
-                        errno,
-                    });
+                    break Err(Hitch::Failed { call: Call::FutexWait, errno });
                 }
             }
         };

@@ -116,12 +116,7 @@ pub struct Kind {
     pub open: for<'a> fn(&Opening<'a>) -> Result<Box<dyn Channel + 'a>, OpenError>,
 }
 
-const ANY: &[Shape] = &[
-    Shape::OneToOne,
-    Shape::ManyToOne,
-    Shape::OneToMany,
-    Shape::ManyToMany,
-];
+const ANY: &[Shape] = &[Shape::OneToOne, Shape::ManyToOne, Shape::OneToMany, Shape::ManyToMany];
 
 /// All kinds, in the order in which they are listed.
 pub const KINDS: &[Kind] = &[

@@ -78,44 +78,20 @@ mod tests {
         let clock = Clock::calibrate(Source::Monotonic);
         let rounds_per_us = calibrate();
         for kind in KINDS.iter().filter(|kind| kind.unit == Unit::Time) {
-            let tools = Tools {
-                clock,
-                rounds_per_us,
-                stop: &|| false,
-            };
+            let tools = Tools { clock, rounds_per_us, stop: &|| false };
             let start = monotonic_ns();
             (kind.perform)(3_000_000, &tools);
             // Work is as fast as the CPU is now, so it may end early; the others may not.
-            let least = if kind.calibrated {
-                1_000_000
-            } else {
-                3_000_000
-            };
-            assert!(
-                monotonic_ns() - start >= least,
-                "{} was too short",
-                kind.name
-            );
+            let least = if kind.calibrated { 1_000_000 } else { 3_000_000 };
+            assert!(monotonic_ns() - start >= least, "{} was too short", kind.name);
 
             if kind.sleeps {
                 continue;
             }
             let asked = Cell::new(0);
             let stop = || asked.replace(asked.get() + 1) >= 3;
-            (kind.perform)(
-                3_600_000_000_000,
-                &Tools {
-                    clock,
-                    rounds_per_us,
-                    stop: &stop,
-                },
-            );
-            assert_eq!(
-                asked.get(),
-                4,
-                "{} went on after it was told to stop",
-                kind.name
-            );
+            (kind.perform)(3_600_000_000_000, &Tools { clock, rounds_per_us, stop: &stop });
+            assert_eq!(asked.get(), 4, "{} went on after it was told to stop", kind.name);
         }
     }
 
@@ -123,14 +99,7 @@ mod tests {
     fn nothing_is_nothing() {
         let clock = Clock::calibrate(Source::Monotonic);
         for kind in KINDS {
-            (kind.perform)(
-                0,
-                &Tools {
-                    clock,
-                    rounds_per_us: 1000,
-                    stop: &|| false,
-                },
-            );
+            (kind.perform)(0, &Tools { clock, rounds_per_us: 1000, stop: &|| false });
         }
     }
 }

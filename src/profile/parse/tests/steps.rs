@@ -12,10 +12,7 @@ fn check_step(step: &str, expected: &[&str]) {
 fn steps() {
     check_step("{ send = \"inbox[me]\", bytes = \"10 B\" }", &[]);
     check_step("{ send = \"one\" }, { receive = \"inbox[any]\" }", &[]);
-    check_step(
-        "{ wait = \"inbox[(me + 1) % size]\" }, { wake = \"inbox[next]\" }",
-        &[],
-    );
+    check_step("{ wait = \"inbox[(me + 1) % size]\" }, { wake = \"inbox[next]\" }", &[]);
     check_step("{ repeat = 0, steps = [ { spin = 0 } ] }", &[]);
     check_step(
         "{ recieve = \"inbox[me]\" }",
@@ -31,10 +28,8 @@ fn steps() {
     );
     check_step(
         "{ wake = \"inbox[me]\", bytes = 3 }",
-        &[
-            "23 `wake` has no option `bytes` (`wake` has no options; make `bytes` a step of its \
-                 own)",
-        ],
+        &["23 `wake` has no option `bytes` (`wake` has no options; make `bytes` a step of its \
+                 own)"],
     );
 }
 
@@ -63,39 +58,27 @@ fn blocks_and_amounts() {
     );
     check_step(
         "{ bytes = 3 }",
-        &[
-            "1 the step has no verb (verbs are send, receive, wake, wait, repeat, forever, \
+        &["1 the step has no verb (verbs are send, receive, wake, wait, repeat, forever, \
                  measure, \
-           and what burns or passes time)",
-        ],
+           and what burns or passes time)"],
     );
     check_step(
         "{ forever = [ { spin = 0 } ] }, { spin = 0 }",
-        &[
-            "33 this step is never reached (a step after `forever` is never done: move it \
-                 before, or inside)",
-        ],
+        &["33 this step is never reached (a step after `forever` is never done: move it \
+                 before, or inside)"],
     );
     check_step(
         "{ spin = true }",
         &["10 `spin` must be a number or an expression in quotes, not true or false"],
     );
     check_step("{ spin = \"1 / 0\" }", &["11 `1 / 0` divides by zero"]);
-    check_step(
-        "{ spin = \"cpsu\" }",
-        &["11 unknown name `cpsu` (did you mean `cpus`?)"],
-    );
-    check_step(
-        "{ spin = inf }",
-        &["10 `inf` is no number that `spin` can be"],
-    );
+    check_step("{ spin = \"cpsu\" }", &["11 unknown name `cpsu` (did you mean `cpus`?)"]);
+    check_step("{ spin = inf }", &["10 `inf` is no number that `spin` can be"]);
     check_step("{ spin = 0x10 }, { spin = +3 }, { spin = 1e3 }", &[]);
     check_step(
         "{ measure = \"Round trip\", steps = [ { spin = 0 } ] }",
-        &[
-            "13 `Round trip` is no name for a measure (a name is made of a-z, 0-9 and _, and \
-                 does not start with a digit)",
-        ],
+        &["13 `Round trip` is no name for a measure (a name is made of a-z, 0-9 and _, and \
+                 does not start with a digit)"],
     );
 }
 
@@ -105,28 +88,17 @@ fn addresses() {
                         `inbox[me]`, `inbox[*]`, `inbox[next]`, `inbox[any]`, `inbox[0]`";
     let check = |address: &str, expected: &str| {
         let step = format!("{{ send = \"{address}\" }}");
-        let expected: Vec<&str> = std::iter::once(expected)
-            .filter(|it| !it.is_empty())
-            .collect();
+        let expected: Vec<&str> = std::iter::once(expected).filter(|it| !it.is_empty()).collect();
         check_step(&step, &expected);
     };
     check("inbox[3]", "");
     check("inbox[ * ]", "");
-    check(
-        "inbox[",
-        &format!("11 `inbox[` is no address: its `]` is missing ({HELP})"),
-    );
-    check(
-        "inbox[]",
-        &format!("11 `inbox[]` does not say which ({HELP})"),
-    );
+    check("inbox[", &format!("11 `inbox[` is no address: its `]` is missing ({HELP})"));
+    check("inbox[]", &format!("11 `inbox[]` does not say which ({HELP})"));
     check("inbox[1 +]", "20 a number or a name is missing at the end");
     check("inbox[mee]", "17 unknown name `mee` (did you mean `me`?)");
     check("inbox[-1]", "17 `inbox` is -1, and must be 0 or more");
-    check(
-        "inbx[me]",
-        "11 unknown channel `inbx` (did you mean `inbox`?)",
-    );
+    check("inbx[me]", "11 unknown channel `inbx` (did you mean `inbox`?)");
     check("door[me]", "11 unknown channel `door` (known: inbox, one)");
     check(
         "inbox",
@@ -134,8 +106,5 @@ fn addresses() {
              `inbox[next]`)",
     );
     check("", "11 unknown channel `` (known: inbox, one)");
-    check(
-        "\\u0069nbox[mee]",
-        "10 unknown name `mee` (did you mean `me`?)",
-    );
+    check("\\u0069nbox[mee]", "10 unknown name `mee` (did you mean `me`?)");
 }
