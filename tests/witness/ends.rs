@@ -127,8 +127,12 @@ fn confined_to_one_cpu() -> Outcome {
                 ("hackbench", "--groups 1 --fds 3 --loops 20"),
             ] {
                 let flags = format!("{flags} --as {form}");
-                let recording = ran(&builtin(&host, name, &flags), &host);
-                assert_eq!(seen(&recording), only, "{name} {flags}");
+                let plan = builtin(&host, name, &flags);
+                let recording = ran(&plan, &host);
+                let seen = seen(&recording);
+                // Within a time limit it may not have come to run at all.
+                let fits = seen == only || (plan.duration_ns.is_some() && seen.is_empty());
+                assert!(fits, "{name} {flags}: {seen}");
             }
         }
     }
