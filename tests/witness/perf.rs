@@ -56,10 +56,10 @@ fn switches_and_migrations() -> Outcome {
             "as {form}: {of_tasks} switches of tasks, {switches} by perf"
         );
         let own = report["runs"][0]["migrations"]["total"].as_u64().unwrap();
+        // perf counts when the task runs again, once for all moves since it ran last
+        // (kernel/events/core.c, __perf_event_task_sched_in, v6.12), as we do; the kernel's own
+        // nr_migrations counts each move, so it may be above both.
         assert!(own <= migrations, "as {form}: {own} migrations, {migrations} by perf");
-        if let Some(kernel) = metric(&report, "kernel_migrations") {
-            assert!(kernel <= migrations, "as {form}: {kernel} migrations, {migrations} by perf");
-        }
     }
     Outcome::Passed
 }
