@@ -9,6 +9,7 @@
 
 mod counts;
 mod ends;
+mod host;
 mod leftovers;
 mod perf;
 
