@@ -1,5 +1,6 @@
 //! Looking at the machine must not touch it.
 
+use crate::{Outcome, Test};
 use schedload::Host;
 use schedload::sys::scheduling::{Confined, affinity};
 
@@ -9,9 +10,11 @@ fn nr_migrations() -> Option<u64> {
     line.rsplit(':').next()?.trim().parse().ok()
 }
 
+pub const TESTS: &[Test] =
+    &[Test { name: "host::reading_it_moves_no_thread", body: reading_it_moves_no_thread }];
+
 /// hwloc's x86 component would bind the thread to each CPU in turn, allowed or not.
-#[test]
-fn reading_the_host_moves_no_thread() {
+fn reading_it_moves_no_thread() -> Outcome {
     let first = affinity().unwrap().iter().take(1).collect();
     let _confined = Confined::to(&first).unwrap();
     let before = nr_migrations();
@@ -19,4 +22,5 @@ fn reading_the_host_moves_no_thread() {
     assert_eq!(nr_migrations(), before);
     assert_eq!(affinity().unwrap(), first);
     assert_eq!(host.allowed.len(), 1);
+    Outcome::Passed
 }
