@@ -48,7 +48,11 @@ const MADE_UP_BYTES_PER_CPU: u64 = 4 << 30;
 
 pub fn this_machine() -> Result<Raw, HostError> {
     let failed = |reason: String| HostError::Hwloc { reason };
+    // The x86 component binds the calling thread to each CPU in turn, allowed or not, to ask it for
+    // its caches; Linux tells us as much.
     let tree = TopologyBuilder::new()
+        .without_component("x86")
+        .map_err(|error| failed(error.to_string()))?
         .with_flags(BuildFlags::INCLUDE_DISALLOWED)
         .map_err(|error| failed(error.to_string()))?
         .build()

@@ -9,6 +9,7 @@
 
 mod counts;
 mod ends;
+mod host;
 mod leftovers;
 mod perf;
 
@@ -35,7 +36,7 @@ struct Test {
     body: fn() -> Outcome,
 }
 
-const TESTS: &[&[Test]] = &[counts::TESTS, leftovers::TESTS, ends::TESTS, perf::TESTS];
+const TESTS: &[&[Test]] = &[counts::TESTS, host::TESTS, leftovers::TESTS, ends::TESTS, perf::TESTS];
 
 /// A run that hangs would hang for ever, since waits have no time limit.
 const PATIENCE: Duration = Duration::from_secs(240);

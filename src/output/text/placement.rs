@@ -4,7 +4,7 @@
 
 use super::layout::{NONE, bar, count, gap, lines, percent, percent_of, table, time, wrapped};
 use crate::base::unit;
-use crate::report::{Migrations, Run, Share, Sourced};
+use crate::report::{HostFacts, Migrations, Run, Share, Sourced};
 use std::collections::BTreeMap;
 
 /// More CPUs than this are told in a sentence.
@@ -14,16 +14,16 @@ const CELL: usize = 24;
 const CELL_BAR: usize = 10;
 const BAR: usize = 40;
 
-pub(super) fn sections(run: &Run, width: usize) -> Vec<String> {
-    vec![migrations(run, width), residency(run, width), kernel(run, width)]
+pub(super) fn sections(run: &Run, host: &HostFacts, width: usize) -> Vec<String> {
+    vec![migrations(run, host, width), residency(run, width), kernel(run, width)]
 }
 
-fn migrations(run: &Run, width: usize) -> String {
+fn migrations(run: &Run, host: &HostFacts, width: usize) -> String {
     let all = &run.migrations;
     let title = "migrations in the window, as seen by the tasks";
     let mut text = format!("{title}: none\n");
     if all.total > 0 {
-        text = format!("{title}\n{}", by_distance(all, run.window_s, width));
+        text = format!("{title}\n{}", by_distance(all, run.window_s, host, width));
         let facts = format!(
             "returned within 10 ms: {} ({}), within 100 ms: {} ({}); pulled to the waker's LLC: \
              {}, to its node: {}",
@@ -44,13 +44,25 @@ fn migrations(run: &Run, width: usize) -> String {
     text + &wrapped("  ", &kernel, width)
 }
 
-fn by_distance(all: &Migrations, window_s: f64, width: usize) -> String {
-    let distances: Vec<&String> = all.by_distance.keys().collect();
+/// Whether two CPUs of this machine can be so far from each other.
+fn is_possible(distance: &str, host: &HostFacts) -> bool {
+    match distance {
+        "smt" => host.cpus > host.cores,
+        "same_llc" => host.cores > host.llcs,
+        "same_node" => host.llcs > host.nodes,
+        "cross_node" => host.nodes > 1,
+        _ => false,
+    }
+}
+
+fn by_distance(all: &Migrations, window_s: f64, host: &HostFacts, width: usize) -> String {
     let mut header = vec!["", "total", "share", "per s"];
     // The nearest first, as everywhere; the map has them by name.
-    let near_first = crate::report::relation_names();
-    let names: Vec<&str> =
-        near_first.filter(|name| distances.iter().any(|known| known == name)).collect();
+    let names: Vec<&str> = crate::report::relation_names()
+        .filter(|&name| {
+            all.by_distance.get(name).is_some_and(|&n| n > 0 || is_possible(name, host))
+        })
+        .collect();
     header.extend(&names);
     let row = |name: &str, total: u64, by: &BTreeMap<String, u64>| {
         let per_s = match window_s > 0.0 {

@@ -61,16 +61,10 @@ fn sources(sources: &[Source], width: usize) -> String {
         let line = format!("{}: {}: {}", source.name, source.state, source.reason);
         text += &wrapped("  ", &line, width);
     }
-    let facts: Vec<String> = absent
-        .iter()
-        .filter(is_fact)
-        .map(|source| {
-            let name = source.name.trim_start_matches("host.");
-            format!("{name} ({})", source.state)
-        })
-        .collect();
-    if !facts.is_empty() {
-        text += &wrapped("  host facts not read: ", &facts.join(", "), width);
+    let n_facts = absent.iter().filter(is_fact).count();
+    if n_facts > 0 {
+        let line = format!("{n_facts} host facts not read; `schedload host` has the reasons");
+        text += &wrapped("  ", &line, width);
     }
     text
 }
