@@ -1,4 +1,4 @@
-//! From the shared memory of a run that has ended to a [`Recording`].
+//! From the shared memory of a run that has ended to a [`super::Recording`].
 //!
 //! Must not know: how the run was made; it is told what the memory cannot say.
 
