@@ -47,6 +47,21 @@ pub struct Host {
 impl Host {
     /// This machine. Call it before anything is pinned: both hwloc and the mask that this process
     /// was started with are read here, once.
+    ///
+    /// # Errors
+    ///
+    /// When hwloc cannot read the machine, or the environment makes it read another one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use schedload::Host;
+    ///
+    /// let host = Host::read()?;
+    /// println!("{} CPUs may be used: {}", host.allowed.len(), host.allowed);
+    /// assert!(host.topology.online().len() >= host.allowed.len());
+    /// # Ok::<(), schedload::host::HostError>(())
+    /// ```
     pub fn read() -> Result<Host, HostError> {
         Host::read_from(&Root::default(), Topology::read()?)
     }

@@ -233,6 +233,31 @@ pub struct CheckedLimit {
 
 impl Plan {
     /// The profile with these values on this host, or everything that stands against it.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::Faults`] for what is wrong in the profile or in the values, all of it;
+    /// [`PlanError::Host`] for what this host lacks: a limit, a right, a CPU, a node.
+    ///
+    /// # Examples
+    ///
+    /// A machine with two nodes that need not be there:
+    ///
+    /// ```
+    /// use schedload::host::Topology;
+    /// use schedload::plan::{Overrides, show};
+    /// use schedload::profile::catalogue;
+    /// use schedload::{Host, Plan};
+    ///
+    /// let topology = Topology::from_synthetic("pack:2 [numa] l3:2 core:4 pu:2")?;
+    /// let host = Host::made_up(topology, "two nodes");
+    /// let profile = catalogue::load("hackbench")?;
+    /// let params = vec![("groups".to_owned(), "cpus / 2".to_owned())];
+    /// let plan = Plan::new(&profile, &host, &Overrides { params, ..Overrides::default() })?;
+    /// assert_eq!(plan.n_tasks(), 16 * 40);
+    /// println!("{}", show(&plan));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(profile: &Profile, host: &Host, overrides: &Overrides) -> Result<Plan, PlanError> {
         build::plan(profile, host, overrides)
     }

@@ -25,6 +25,21 @@ use toml::de::{DeTable, DeValue};
 
 impl Profile {
     /// Reads a profile from TOML.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it, each with its place and, where there is one, the nearest
+    /// known word.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use schedload::profile::{Profile, Source};
+    ///
+    /// let text = "about = 'nobody'\ncopies = 0 / 0\n".to_owned();
+    /// let faults = Profile::parse("mine", Source { path: "mine.toml".to_owned(), text });
+    /// println!("{}", faults.unwrap_err());
+    /// ```
     pub fn parse(name: &str, source: Source) -> Result<Profile, Faults> {
         let (document, errors) = DeTable::parse_recoverable(&source.text);
         let mut reader = Reader::new(&source.text);

@@ -27,6 +27,30 @@ pub(super) struct Case<'a> {
 
 impl Report {
     /// Judges the recordings of one plan on one host, one run each, in their order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use schedload::plan::Overrides;
+    /// use schedload::profile::catalogue;
+    /// use schedload::run::{self, Control};
+    /// use schedload::{Host, Plan, Report};
+    ///
+    /// let host = Host::read()?;
+    /// let params = vec![("loops".to_owned(), "1000".to_owned())];
+    /// let overrides = Overrides { params, ..Overrides::default() };
+    /// let plan = Plan::new(&catalogue::load("pingpong")?, &host, &overrides)?;
+    /// let recording = run::run(&plan, &host, &Control::default())?;
+    /// let report = Report::judge(&plan, &host, &[recording]);
+    ///
+    /// assert_eq!(report.broken().count(), 0);
+    /// for (name, metric) in &report.runs[0].metrics {
+    ///     // 1/s, ns, s ...; a value that is not known is None, with its reason.
+    ///     println!("{name}: {:?} {}", metric.value, metric.unit);
+    /// }
+    /// assert_eq!(Report::from_json(&report.to_json()?)?, report);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn judge(plan: &Plan, host: &Host, recordings: &[Recording]) -> Report {
         let mut report = Report {
             schema: SCHEMA,
