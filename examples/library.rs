@@ -1,8 +1,8 @@
 //! A profile built in Rust, run, and judged, without a file and without the command line.
 //!
 //! The tasks of one team pass a token around a ring, as many tasks as there are CPUs. What is
-//! printed: how many messages
-//! a second the ring made, and how long a wakeup took by how far apart waker and wakee were.
+//! printed: how many messages a second the ring made, and how long a wakeup took by how far apart
+//! waker and wakee were.
 //!
 //! ```text
 //! cargo run --release --example library

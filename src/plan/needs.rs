@@ -12,7 +12,7 @@ use crate::step::channel::find;
 
 /// Descriptors besides those of channels: standard streams, shared memory, /proc files.
 const OPEN_FILES_RESERVE: u64 = 32;
-/// Tasks besides those of teams: leader and sampler.
+/// Tasks besides those of teams: the leader, and one to spare.
 const TASKS_RESERVE: u64 = 2;
 /// Touched stack of a thread and what the kernel keeps of it (bytes).
 const THREAD_BYTES: u64 = 12 * 1024;

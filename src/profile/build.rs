@@ -75,7 +75,7 @@ impl Profile {
     ///     .about("one waker, and wakees that each get a message in turn")
     ///     .param(Param::number("wakees", "max(1, cpus - 1)").at_least(1).about("tasks woken"))
     ///     .duration("5s")
-    ///     .watch("wakeup_latency_p99", "how fast an idle CPU is found")
+    ///     .watch("wakeup_latency_ns_p99", "how fast an idle CPU is found")
     ///     .channel(Channel::new("inbox", "futex").count("wakees"))
     ///     .team(Team::new("wakee", "wakees").step(Step::receive("inbox[me]")))
     ///     .team(

@@ -62,7 +62,7 @@ plain! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum TaskState {
-    /// Not created, or not yet at the gate.
+    /// Not created, or not yet begun.
     Absent = 0,
     Running = 1,
     /// It has ended by itself; its slot is complete.
@@ -72,7 +72,7 @@ pub enum TaskState {
 }
 
 plain! {
-    /// Written by one task, but for the signal that killed it.
+    /// Written by one task; by the leader before its first step (`pid`) and after its death.
     pub struct TaskSlot {
         pub pid: AtomicU32,
         pub tid: AtomicU32,

@@ -83,7 +83,7 @@ pub struct HostFacts {
     pub llcs: u32,
     pub cores: u32,
     pub allowed: String,
-    /// Facts that were read, by key.
+    /// Every fact by key; `None` if it could not be read.
     pub knobs: BTreeMap<String, Option<String>>,
 }
 

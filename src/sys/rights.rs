@@ -1,10 +1,10 @@
-//! Raising a soft limit to what the hard one allows.
+//! Raising the limit on open files, beyond the hard one too where the kernel lets us.
 //!
 //! Must not know: how much is needed, and why.
 
 use super::Errno;
 
-/// The soft limit on open files; it is put back when this is dropped.
+/// The limit on open files; it is put back when this is dropped.
 #[derive(Debug)]
 pub struct OpenFiles(libc::rlimit);
 
@@ -25,7 +25,7 @@ impl OpenFiles {
     ///
     /// # Errors
     ///
-    /// EPERM if the hard limit is lower.
+    /// EPERM if the hard limit is lower, without CAP_SYS_RESOURCE or above fs.nr_open.
     pub fn allow(need: u64) -> Result<OpenFiles, Errno> {
         let before = open_files()?;
         if before.rlim_cur < need {
@@ -37,7 +37,7 @@ impl OpenFiles {
 
 impl Drop for OpenFiles {
     fn drop(&mut self) {
-        // Lowering a soft limit cannot fail.
+        // Lowering a limit cannot fail.
         let _ = set(&self.0);
     }
 }

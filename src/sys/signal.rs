@@ -144,7 +144,7 @@ impl Drop for Blocked {
 
 /// Interrupts one task, wherever it is; gone already is fine.
 pub fn interrupt(pid: u32, tid: u32) {
-    // SAFETY: no pointers. The task is ours: its numbers are from its slot, and it has not checked
-    // out, so they have not been given to anybody else.
+    // SAFETY: no pointers. A task that ended since its state was read is not met: its numbers would
+    // have to be given out anew within that moment.
     unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, interrupt_signal()) };
 }

@@ -1,5 +1,5 @@
 //! AF_UNIX stream sockets, hackbench's default: each message is an skb of its own
-//! (net/unix/af_unix.c, unix_stream_sendmsg and sock_def_readable, v6.12).
+//! (net/unix/af_unix.c, unix_stream_sendmsg; net/core/sock.c, sock_def_readable, v6.12).
 //!
 //! Must not know: anything beyond its descriptors.
 
