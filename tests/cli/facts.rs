@@ -37,7 +37,7 @@ fn show_prints_the_file_as_it_is() {
 fn plans_for_a_machine_that_is_not_here() {
     let topology = "pack:2 [numa] l3:2 core:4 pu:2";
     let plan = |more: &[&str]| {
-        let mut command = assert_cmd::Command::new(crate::SCHEDLOAD);
+        let mut command = std::process::Command::new(crate::SCHEDLOAD);
         command.args(["plan", "hackbench", "--topology", topology]).args(more).output().unwrap()
     };
     let text = printed(&plan(&[]), 0);

@@ -13,9 +13,8 @@ mod runs;
 mod signals;
 mod streams;
 
-use assert_cmd::Command;
 use serde_json::Value;
-use std::process::Output;
+use std::process::{Command, Output};
 
 const SCHEDLOAD: &str = env!("CARGO_BIN_EXE_schedload");
 const HACKBENCH: &str = env!("CARGO_BIN_EXE_schedload-hackbench");

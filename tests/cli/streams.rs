@@ -1,6 +1,6 @@
 //! Where output goes, and what happens when that fails.
 
-use crate::{SCHEDLOAD, printed, refused, schedload, shell, stderr, stdout};
+use crate::{printed, refused, schedload, shell, stderr, stdout};
 
 /// A run that would take days: whoever is done with it soon has not run it.
 const ENDLESS: &str = "run pingpong --loops 1000000000000";
@@ -38,10 +38,8 @@ fn an_unwritable_file_is_found_before_anything_runs() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().to_str().unwrap();
     let check = |more: &str, words: &[&str]| {
-        let mut command = assert_cmd::Command::new(SCHEDLOAD);
-        command.timeout(std::time::Duration::from_secs(60));
-        let line = format!("{ENDLESS} {more}");
-        refused(&command.args(line.split_whitespace()).output().unwrap(), 3, words);
+        // One that runs after all would go on for ever.
+        refused(&shell(&format!("timeout 60 $SCHEDLOAD {ENDLESS} {more}")), 3, words);
     };
     check(&format!("--json {dir}"), &[dir, "is a directory"]);
     check(&format!("--out {dir}/no/such"), &["/no/such", "No such file"]);
