@@ -109,12 +109,9 @@ impl Host {
 /// sched_getaffinity fails for masks longer than the caller thought of.
 fn allowed(root: &Root, topology: &Topology) -> Result<CpuList, HostError> {
     let online = topology.online();
-    let status = match root.text("/proc/self/status") {
-        Reading::Value(status) => task::parse_status(&status),
-        // Without /proc nothing says that a CPU may not be used.
-        Reading::Absent(_) => return Ok(online),
-    };
-    let Reading::Value(mask) = status.cpus_allowed else {
+    let mask = root.text("/proc/self/status").and_then(|status| task::cpus_allowed(&status));
+    // Without /proc nothing says that a CPU may not be used.
+    let Reading::Value(mask) = mask else {
         return Ok(online);
     };
     let allowed = mask.and(&online);

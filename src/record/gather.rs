@@ -30,15 +30,19 @@ pub struct TeamId {
     pub background: bool,
 }
 
-/// The kernel's numbers in a task slot, in order, and where they come from.
-pub const KERNEL: [(&str, &str); 6] = [
-    ("nr_migrations", "/proc/thread-self/sched"),
-    ("voluntary_switches", "getrusage"),
-    ("involuntary_switches", "getrusage"),
-    ("run_ns", "/proc/thread-self/schedstat"),
-    ("run_delay_ns", "/proc/thread-self/schedstat"),
-    ("timeslices", "/proc/thread-self/schedstat"),
+/// The kernel's numbers in a task slot, in order: where each comes from, and what it means that it
+/// is not there.
+const KERNEL: [(&str, &str); 6] = [
+    ("/proc/thread-self/sched", "a kernel before 6.15 without CONFIG_SCHED_DEBUG, or no /proc"),
+    ("getrusage", ""),
+    ("getrusage", ""),
+    SCHEDSTAT,
+    SCHEDSTAT,
+    SCHEDSTAT,
 ];
+
+const SCHEDSTAT: (&str, &str) =
+    ("/proc/thread-self/schedstat", "a kernel without CONFIG_SCHED_INFO, or no /proc");
 
 /// A [`State`] as a word in a task slot; 0 if the task never came to it.
 pub fn state_word(state: State) -> u32 {
@@ -152,8 +156,11 @@ fn per_phase(counters: &[AtomicU64; 3]) -> PerPhase {
 fn kernel_counts(memory: &Memory, task: usize) -> KernelCounts {
     let slot = memory.slot(task);
     let reading = |at: usize| {
-        let from = KERNEL[at].1;
-        let absent = |state: State| Reading::absent(state, format!("{from}: {state}"));
+        let (from, missing) = KERNEL[at];
+        let absent = |state: State| match state {
+            State::Absent => Reading::absent(state, format!("{from}: {missing}")),
+            _ => Reading::absent(state, format!("{from}: {state}")),
+        };
         match slot.kernel_state[at].load(Relaxed) {
             1 => Reading::Value(slot.kernel[at].load(Relaxed)),
             2 => absent(State::Absent),
@@ -224,7 +231,10 @@ mod tests {
         let absent =
             |state: State| Reading::absent(state, format!("/proc/thread-self/sched: {state}"));
         check(Some(State::Ok), Reading::Value(7));
-        for state in [State::Absent, State::NoPermission, State::Disabled, State::NotSupported] {
+        let missing = "/proc/thread-self/sched: a kernel before 6.15 without CONFIG_SCHED_DEBUG, \
+                       or no /proc";
+        check(Some(State::Absent), Reading::absent(State::Absent, missing));
+        for state in [State::NoPermission, State::Disabled, State::NotSupported] {
             check(Some(state), absent(state));
         }
         let early = "the task ended before it could read it";

@@ -276,7 +276,7 @@ impl Worker<'_> {
             false => (c"/proc/thread-self/sched", c"/proc/thread-self/schedstat"),
         };
         let text = read_text(sched, &mut buffer);
-        store(0, text.map(task::parse_sched).and_then(|sched| sched.nr_migrations));
+        store(0, text.and_then(task::nr_migrations));
         let switches = usage(Of::Thread);
         store(1, Reading::Value(switches.voluntary_switches));
         store(2, Reading::Value(switches.involuntary_switches));
