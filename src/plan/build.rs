@@ -5,7 +5,7 @@
 
 use super::check::{self, Pattern};
 use super::compile::{self, Around, Program};
-use super::number::{self, LARGEST, Wanted};
+use super::number::{self, Wanted};
 use super::placement::{self, Members, PlaceWords};
 use super::resolve::{self, ChannelWords};
 use super::scope::{Scope, suggestion, typed};
@@ -16,8 +16,8 @@ use super::{
 use crate::base::Unit;
 use crate::host::Host;
 use crate::metric::METRICS;
+use crate::profile::keys::NUMBER_MAX;
 use crate::profile::{Expr, Fault, Faults, Profile, Team};
-use crate::step::work;
 
 /// The seed where none is given: a run without one is the same each time.
 const SEED: u64 = 1;
@@ -243,7 +243,7 @@ fn window(
     faults: &mut Vec<Fault>,
 ) -> (Option<u64>, u64) {
     let mut time = |given: &Option<String>, default: &Option<Expr>, what: &str, min| {
-        let wanted = Wanted::new(what, Unit::Time, min, LARGEST);
+        let wanted = Wanted::new(what, Unit::Time, min, NUMBER_MAX);
         let expr = match given {
             Some(text) => typed(text, what, faults),
             None => default.clone(),
@@ -296,11 +296,7 @@ fn notes(profile: &Profile, channels: &[ChannelWords], teams: &[TeamPart]) -> Ve
         if team.program.ops.is_empty() {
             notes.push(format!("team `{}` has nothing to do", team.name));
         }
-        let sleeps = |op: &Op| match op {
-            Op::Work { kind, .. } => work::find(kind).is_some_and(|kind| kind.sleeps),
-            _ => false,
-        };
-        if team.program.ops.iter().any(sleeps) {
+        if team.program.ops.iter().filter_map(Op::work).any(|kind| kind.sleeps) {
             let name = &team.name;
             notes.push(format!(
                 "team `{name}` sleeps with a timer slack of 1 ns, not the usual 50 us"

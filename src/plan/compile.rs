@@ -3,10 +3,11 @@
 //! What does nothing is left out: loops of no rounds, work of no amount. Must not know: members;
 //! whatever depends on `me` is checked in `traffic.rs`.
 
-use super::number::{self, LARGEST, Wanted};
+use super::number::{self, Wanted};
 use super::resolve::{ChannelWords, message_size};
 use super::scope::{Scope, unknown_word};
 use super::{Amount, Op, Pick};
+use crate::profile::keys::NUMBER_MAX;
 use crate::profile::{Action, Address, Expr, Fault, Span, Step, Which, Word};
 use crate::step::work;
 
@@ -112,7 +113,7 @@ impl Compiler<'_> {
 
     fn repeat(&mut self, count: &Expr, steps: &[Step], span: &Span) -> Flow {
         let wanted = Wanted {
-            max: LARGEST,
+            max: NUMBER_MAX,
             ..Wanted::count(format!("the count of `repeat` in team `{}`", self.around.team), 0, 0)
         };
         let count = number::amount(count, &wanted, self.around.scope, self.faults);
@@ -180,7 +181,7 @@ impl Compiler<'_> {
             self.faults.push(unknown_word("step", word, &verb.span, known));
             return;
         };
-        let wanted = Wanted::new(format!("`{word}`"), kind.unit, 0.0, LARGEST);
+        let wanted = Wanted::new(format!("`{word}`"), kind.unit, 0.0, NUMBER_MAX);
         match number::amount(amount, &wanted, self.around.scope, self.faults) {
             None | Some(Amount::Fixed(0)) => {}
             Some(amount) => {
@@ -232,7 +233,7 @@ impl Compiler<'_> {
             Which::At(index) => {
                 // Its range is checked with the members, of which some may never come here.
                 let what = format!("the index in `{}`", words.name);
-                let wanted = Wanted { max: LARGEST, ..Wanted::count(what, 0, 0) };
+                let wanted = Wanted { max: NUMBER_MAX, ..Wanted::count(what, 0, 0) };
                 number::amount(index, &wanted, self.around.scope, self.faults).map(Pick::At)
             }
             Which::All | Which::Next | Which::Any if alone => Some(Pick::At(Amount::Fixed(0))),

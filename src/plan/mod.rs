@@ -28,6 +28,7 @@ use crate::base::{CpuId, CpuList, Place};
 use crate::host::Host;
 use crate::profile::Profile;
 use crate::profile::expr::Node;
+use crate::step::work;
 use serde::{Deserialize, Serialize};
 
 /// What the command line sets besides the profile; texts as they were typed.
@@ -271,6 +272,16 @@ impl Plan {
     /// Whether any task is a process of its own, so that a leader must fork it.
     pub fn has_processes(&self) -> bool {
         self.teams.iter().any(|team| team.form == Form::Processes)
+    }
+}
+
+impl Op {
+    /// The row of the work that it is, if it is one.
+    pub fn work(&self) -> Option<&'static work::Kind> {
+        match self {
+            Op::Work { kind, .. } => work::find(kind),
+            _ => None,
+        }
     }
 }
 

@@ -5,11 +5,9 @@
 use super::Amount;
 use super::scope::{ME, Scope};
 use crate::base::{Unit, unit};
-use crate::profile::expr::{EvalError, Node};
+use crate::profile::expr::{EvalError, Node, described};
+use crate::profile::keys::NUMBER_MAX;
 use crate::profile::{Expr, Fault};
-
-/// The largest whole number that every smaller one can be told from in an `f64`.
-pub(super) const LARGEST: f64 = 9_007_199_254_740_992.0;
 
 /// What a place in the profile takes.
 #[derive(Debug, Clone)]
@@ -92,7 +90,7 @@ pub(super) fn amount(
 
 /// The number of all members, if it is one number.
 fn same_for_all(node: &Node, size: u32) -> Option<u64> {
-    let first = of_member(node, 0).ok().filter(|first| (0.0..=LARGEST).contains(first))?;
+    let first = of_member(node, 0).ok().filter(|first| (0.0..=NUMBER_MAX).contains(first))?;
     let is_first = |me| of_member(node, me) == Ok(first);
     (1..size).all(is_first).then_some(first as u64)
 }
@@ -176,15 +174,6 @@ fn cannot<T>(
     }
     faults.push(fault);
     None
-}
-
-fn described(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Count => "a plain number",
-        Unit::Time => "a time",
-        Unit::Bytes => "a size in bytes",
-        Unit::Share => "a share",
-    }
 }
 
 /// The expression with every name but `me` replaced, and every part without `me` computed.

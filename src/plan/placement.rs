@@ -3,12 +3,13 @@
 //! The words are resolved first (`words`), the machine is asked second (`assign`), since the two
 //! fail differently. Must not know: how a mask is set.
 
-use super::number::{self, LARGEST, Wanted};
+use super::number::{self, Wanted};
 use super::resolve::one_of;
 use super::scope::Scope;
 use super::{Amount, Refusal};
 use crate::base::{CpuId, CpuList, Place};
 use crate::host::Host;
+use crate::profile::keys::NUMBER_MAX;
 use crate::profile::{self, Fault, Team, Word};
 use std::collections::{BTreeMap, HashMap};
 
@@ -108,7 +109,7 @@ fn on(word: &Word, scope: &Scope, faults: &mut Vec<Fault>) -> Option<On> {
 }
 
 fn wanted(level: Level) -> Wanted {
-    Wanted { max: LARGEST, ..Wanted::count(format!("`on`'s {}", level.name()), 0, 0) }
+    Wanted { max: NUMBER_MAX, ..Wanted::count(format!("`on`'s {}", level.name()), 0, 0) }
 }
 
 /// The members of a team: `size` in each of `copies`.

@@ -8,7 +8,6 @@ use super::traffic::{self, Traffic};
 use super::{Amount, ChannelPlan, Form, Op, Pick, Plan, Scheduling, TeamPlan};
 use crate::base::{CpuList, Unit, unit};
 use crate::step::channel::find;
-use crate::step::work;
 use std::collections::HashSet;
 
 const WIDTH: usize = 96;
@@ -247,7 +246,7 @@ fn step(op: &Op, team: &TeamPlan, plan: &Plan) -> String {
         Op::Forever { .. } => "forever".to_owned(),
         Op::Measure { measure } => format!("measure {}", team.measures[*measure as usize]),
         Op::Work { kind, amount } => {
-            let unit = work::find(kind).map_or(Unit::Count, |kind| kind.unit);
+            let unit = op.work().map_or(Unit::Count, |kind| kind.unit);
             format!("{kind} {}", self::amount(amount, unit))
         }
         Op::Again { .. } | Op::EndMeasure { .. } => String::new(),

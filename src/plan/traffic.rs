@@ -4,8 +4,10 @@
 //! factor; and a team whose members do the same only once. One copy stands for all. Must not
 //! know: kinds, limits.
 
-use super::number::{self, LARGEST, Wanted};
-use super::{Amount, ChannelPlan, Op, Pick, TeamPlan};
+use super::number::{self, Wanted};
+use super::{Amount, ChannelPlan, Op, Pick, Plan, TeamPlan};
+use crate::base::Unit;
+use crate::profile::keys::NUMBER_MAX;
 
 /// A number of messages that has no bound (`forever`), or too many to count.
 pub(super) const UNBOUNDED: u128 = u128::MAX;
@@ -125,6 +127,26 @@ pub(super) fn of(teams: &[TeamPlan], channels: &[ChannelPlan]) -> (Vec<Traffic>,
     (traffic, faults)
 }
 
+impl Plan {
+    /// Messages that all tasks together send and receive when each does all its steps; `None`
+    /// where some go on until they are stopped (`forever`, and teams in the background).
+    pub fn messages(&self) -> Option<(u64, u64)> {
+        let exchanges = |op: &Op| matches!(op, Op::Send { .. } | Op::Receive { .. });
+        let stopped = |team: &TeamPlan| team.background && team.ops.iter().any(exchanges);
+        let (traffic, faults) = of(&self.teams, &self.channels);
+        if self.teams.iter().any(stopped) || !faults.is_empty() {
+            return None;
+        }
+        let sum = |side: fn(&Traffic) -> &Side| {
+            let totals = traffic.iter().zip(&self.channels);
+            let totals = totals.map(|(traffic, channel)| side(traffic).total(channel.count));
+            let one_copy = totals.fold(0u128, u128::saturating_add);
+            u64::try_from(one_copy.saturating_mul(self.copies.into())).ok()
+        };
+        Some((sum(|it| &it.sent)?, sum(|it| &it.received)?))
+    }
+}
+
 fn depends_on_member(ops: &[Op]) -> bool {
     ops.iter().any(|op| match op {
         Op::Send { pick, .. } | Op::Receive { pick, .. } => {
@@ -166,12 +188,8 @@ impl Walk<'_> {
             let rounds = around.last().map_or(1, |&(_, rounds)| rounds);
             match op {
                 Op::Loop { count, end } => {
-                    let wanted = Wanted::new(
-                        "the count of `repeat`",
-                        crate::base::Unit::Count,
-                        0.0,
-                        LARGEST,
-                    );
+                    let what = "the count of `repeat`";
+                    let wanted = Wanted::new(what, Unit::Count, 0.0, NUMBER_MAX);
                     match self.number(at, count, me, &wanted) {
                         None | Some(0) => {
                             at = *end as usize;
@@ -190,9 +208,8 @@ impl Walk<'_> {
                     self.message(at, Direction::Received, *channel as usize, pick, me, messages);
                 }
                 Op::Work { kind, amount } => {
-                    let unit = crate::step::work::find(kind).map(|kind| kind.unit);
-                    let unit = unit.unwrap_or(crate::base::Unit::Count);
-                    let wanted = Wanted::new(format!("`{kind}`"), unit, 0.0, LARGEST);
+                    let unit = op.work().map_or(Unit::Count, |kind| kind.unit);
+                    let wanted = Wanted::new(format!("`{kind}`"), unit, 0.0, NUMBER_MAX);
                     self.number(at, amount, me, &wanted);
                 }
                 Op::Again { .. } | Op::Measure { .. } | Op::EndMeasure { .. } => {}

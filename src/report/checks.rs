@@ -7,7 +7,6 @@
 use crate::base::{CpuId, bucket};
 use crate::record::recording::{End, Series};
 use crate::report::judge::Case;
-use crate::report::planned;
 use crate::report::{Check, Unchecked};
 
 /// What became of a law, with its numbers.
@@ -91,12 +90,10 @@ fn messages_conserved(case: &Case<'_>) -> Outcome {
     }
     let (sent, received) = (case.messages.sent, case.messages.received);
     let ran_out = case.recording.end == End::Done && case.plan.duration_ns.is_none();
-    if let Some(plan) = ran_out.then(|| planned::messages(case.plan)).flatten() {
-        let detail = format!(
-            "sent {sent} (planned {}), received {received} (planned {})",
-            plan.sent, plan.received
-        );
-        return holds_if(|| (sent, received) == (plan.sent, plan.received), detail);
+    if let Some((to_send, to_receive)) = ran_out.then(|| case.plan.messages()).flatten() {
+        let detail =
+            format!("sent {sent} (planned {to_send}), received {received} (planned {to_receive})");
+        return holds_if(|| (sent, received) == (to_send, to_receive), detail);
     }
     if case.plan.channels.iter().any(|channel| channel.kind == "null") {
         return Untested("a null channel receives what nobody sent".to_owned());

@@ -11,7 +11,6 @@ mod judge;
 mod latency;
 mod metrics;
 mod placement;
-mod planned;
 mod sources;
 mod stored;
 mod summary;

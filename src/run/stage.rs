@@ -7,7 +7,7 @@ use super::program::{Channels, Program};
 use super::roster;
 use super::worker::Worker;
 use crate::base::Random;
-use crate::plan::{self, Op, Plan, Policy, TeamPlan};
+use crate::plan::{self, Op, Plan, Policy};
 use crate::record::Memory;
 use crate::record::recorder::{Recorder, Recorders};
 use crate::step::work;
@@ -36,11 +36,8 @@ pub(super) struct Stage<'a> {
 
 impl Pace {
     pub(super) fn measure(plan: &Plan, clock: Clock) -> Pace {
-        let calibrated = |op: &Op| match op {
-            Op::Work { kind, .. } => work::find(kind).is_some_and(|kind| kind.calibrated),
-            _ => false,
-        };
-        let needed = plan.teams.iter().flat_map(|team| &team.ops).any(calibrated);
+        let mut kinds = plan.teams.iter().flat_map(|team| &team.ops).filter_map(Op::work);
+        let needed = kinds.any(|kind| kind.calibrated);
         Pace { clock, rounds_per_us: if needed { work::calibrate() } else { 0 } }
     }
 }
@@ -72,20 +69,13 @@ impl<'a> Stage<'a> {
             rounds_per_us: self.pace.rounds_per_us,
             attributes: attributes(&team_plan.scheduling),
             cpus,
-            sleeps: sleeps(team_plan),
+            sleeps: team_plan.ops.iter().filter_map(Op::work).any(|kind| kind.sleeps),
             starts_over: self.plan.duration_ns.is_some(),
             background: team_plan.background,
             gate: self.gate,
             event: self.event,
         }
     }
-}
-
-fn sleeps(team: &TeamPlan) -> bool {
-    team.ops.iter().any(|op| match op {
-        Op::Work { kind, .. } => work::find(kind).is_some_and(|kind| kind.sleeps),
-        _ => false,
-    })
 }
 
 fn attributes(plan: &plan::Scheduling) -> Attributes {

@@ -313,3 +313,30 @@ fn plans_twenty_thousand_tasks() {
     let plan = planned(text, &host(TWO_NODES));
     assert_eq!((plan.n_tasks(), plan.teams[0].cpus.len()), (20_000, 16));
 }
+
+#[test]
+fn counts_the_messages_of_a_whole_run() {
+    let check = |keys: &str, steps: &str, expected: Option<(u64, u64)>| {
+        let text = format!(
+            "about = 'x'\ncopies = 2\nduration = '1s'\n[channel.c]\nkind = 'pipe'\ncount = 3\n\
+             [team.fed]\nsize = 1\nsteps = [ {{ receive = 'c[*]' }}, {{ send = 'c[*]' }} ]\n\
+             [team.w]\nsize = 2\n{keys}\nsteps = [ {steps} ]"
+        );
+        let fed = 2 * 3;
+        let expected = expected.map(|(sent, received)| (sent + fed, received + fed));
+        assert_eq!(planned(&text, &host(TWO_NODES)).messages(), expected, "of {steps}");
+    };
+    check("", "{ send = 'c[*]' }", Some((12, 0)));
+    check("", "{ send = 'c[1]' }, { receive = 'c[any]' }", Some((4, 4)));
+    check("", "{ repeat = 5, steps = [ { send = 'c[next]' } ] }", Some((20, 0)));
+    let nested = "{ send = 'c[0]' }, { repeat = 5, steps = [ { repeat = 2, steps = [ \
+                  { send = 'c[0]' } ] } ] }";
+    check("", nested, Some((44, 0)));
+    // Member 0 does it once, member 1 twice.
+    check("", "{ repeat = 'me + 1', steps = [ { receive = 'c[me]' } ] }", Some((0, 6)));
+    check("", "{ forever = [ { send = 'c[0]' } ] }", None);
+    check("background = true", "{ send = 'c[0]' }", None);
+    check("background = true", "{ spin = '1us' }", Some((0, 0)));
+    let many = "{ repeat = 9e15, steps = [ { repeat = 9e15, steps = [ { send = 'c[0]' } ] } ] }";
+    check("", many, None);
+}
