@@ -144,7 +144,7 @@ impl Memory {
         for (shard, &node) in nodes.iter().enumerate() {
             bind(layout.shards + shard * layout.shard_stride, layout.shard_stride, &[node]);
         }
-        shared.populate(0, layout.bytes);
+        shared.populate();
         Ok((Memory { shared, layout }, unbound))
     }
 

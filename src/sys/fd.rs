@@ -56,7 +56,7 @@ pub fn memory_file(content: &[u8]) -> Result<OwnedFd, Errno> {
 /// # Errors
 ///
 /// EBADF if there is no such descriptor.
-pub fn inherited(fd: RawFd) -> Result<OwnedFd, Errno> {
+pub(crate) fn inherited(fd: RawFd) -> Result<OwnedFd, Errno> {
     // SAFETY: F_SETFD has no memory effects. The number is part of the agreement between a leader
     // and the program that started it: nobody else in this process owns it.
     unsafe {

@@ -111,7 +111,8 @@ pub fn set_affinity(cpus: &CpuList) -> Result<(), Errno> {
         && id < CORE_AFFINITY_LIMIT
     {
         let pinned = core_affinity::set_for_current(core_affinity::CoreId { id: id as usize });
-        return if pinned { Ok(()) } else { Err(Errno(libc::EINVAL)) };
+        // It tells only that sched_setaffinity(2) failed; why is still in errno.
+        return if pinned { Ok(()) } else { Err(Errno::last()) };
     }
     let largest = cpus.iter().last().map_or(0, |cpu| cpu.0);
     let bits = usize::BITS;
@@ -193,5 +194,10 @@ mod tests {
     #[test]
     fn no_cpu_at_all_is_refused() {
         assert_eq!(set_affinity(&CpuList::default()), Err(Errno(libc::EINVAL)));
+        let last = CpuId(CORE_AFFINITY_LIMIT - 1);
+        if !affinity().unwrap().contains(last) {
+            let last = std::iter::once(last).collect();
+            assert_eq!(set_affinity(&last), Err(Errno(libc::EINVAL)));
+        }
     }
 }

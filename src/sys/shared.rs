@@ -157,18 +157,14 @@ impl Shared {
         Errno::check_raw(unsafe { super::raw::syscall(libc::SYS_mbind, args) }).map(|_| ())
     }
 
-    /// Puts the pages of a range in place and into this process's page table, so that no fault is
-    /// left for the window (madvise(2), MADV_POPULATE_WRITE; touches each on older kernels).
-    pub fn populate(&self, offset: usize, bytes: usize) {
-        let end = (offset + bytes).min(self.bytes);
-        let first = offset - offset % page_bytes();
-        // SAFETY: within the mapping; populating does not change its content.
-        let done = unsafe {
-            let start = self.start.as_ptr().add(first).cast();
-            libc::madvise(start, end.saturating_sub(first), libc::MADV_POPULATE_WRITE)
-        };
+    /// Puts all pages in place and into this process's page table, so that no fault is left for
+    /// the window (madvise(2), MADV_POPULATE_WRITE; touches each on older kernels).
+    pub fn populate(&self) {
+        let start = self.start.as_ptr().cast();
+        // SAFETY: the whole mapping and nothing else; populating does not change its content.
+        let done = unsafe { libc::madvise(start, self.bytes, libc::MADV_POPULATE_WRITE) };
         if done != 0 {
-            for offset in (first..end).step_by(page_bytes()) {
+            for offset in (0..self.bytes).step_by(page_bytes()) {
                 self.at::<AtomicU64>(offset).fetch_add(0, Relaxed);
             }
         }
@@ -218,7 +214,7 @@ mod tests {
         let here = Shared::create(10_000).unwrap();
         let there = Shared::map(here.file().try_clone_to_owned().unwrap()).unwrap();
         assert_eq!(here.bytes(), there.bytes());
-        here.populate(0, here.bytes());
+        here.populate();
         here.at::<Pair>(128).b[1].store(7, Relaxed);
         assert_eq!(there.at::<Pair>(128).b[1].load(Relaxed), 7);
         assert_eq!(there.at::<Pair>(128).a.load(Relaxed), 0);

@@ -21,7 +21,7 @@ pub fn be_interruptible() -> Result<(), Errno> {
 }
 
 /// A signal's disposition; restored when dropped.
-pub struct Disposition {
+struct Disposition {
     signal: libc::c_int,
     before: libc::sigaction,
 }
