@@ -96,6 +96,14 @@ pub fn count(count: f64) -> String {
     scaled(count, &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")])
 }
 
+/// `1 task`, `4 tasks`.
+pub fn counted(n: u64, one: &str) -> String {
+    match n {
+        1 => format!("1 {one}"),
+        _ => format!("{n} {one}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +126,7 @@ mod tests {
         assert_eq!(count(1_234_567.0), "1.23 M");
         assert_eq!(bytes(65536.0), "64.0 KiB");
         assert_eq!(bytes(100.0), "100 B");
+        assert_eq!([0, 1, 2].map(|n| counted(n, "CPU")), ["0 CPUs", "1 CPU", "2 CPUs"]);
     }
 
     #[test]

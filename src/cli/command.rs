@@ -47,15 +47,6 @@ pub fn standalone(program: String, about: String, flags: Vec<Arg>) -> Command {
         .args(run_args())
 }
 
-/// Ids and letters that a parameter cannot have, since the command line has them.
-pub fn taken() -> Vec<(String, Option<char>)> {
-    let all = [run(Vec::new()), plan(Vec::new())];
-    let own = [("help".to_string(), Some('h')), ("version".to_string(), Some('V'))];
-    let each = all.iter().flat_map(Command::get_arguments);
-    let each = each.map(|arg| (arg.get_id().to_string(), arg.get_short()));
-    own.into_iter().chain(each).collect()
-}
-
 fn run(flags: Vec<Arg>) -> Command {
     Command::new("run")
         .override_usage("schedload run PROFILE [PARAMETERS OF THE PROFILE] [OPTIONS]")
@@ -135,7 +126,8 @@ fn completions() -> Command {
 }
 
 fn profile() -> Arg {
-    Arg::new("profile")
+    // In capitals, as no parameter can be called.
+    Arg::new("PROFILE")
         .value_name("PROFILE")
         .required(true)
         .value_hint(ValueHint::FilePath)
@@ -212,4 +204,22 @@ fn width() -> Arg {
 
 fn json_switch(about: &'static str) -> Arg {
     Arg::new("json").long("json").action(ArgAction::SetTrue).help(about)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::keys::FLAGS;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn parameters_can_take_no_flag_of_the_command_line() {
+        let all = [run(Vec::new()), plan(Vec::new())];
+        let flags = all.iter().flat_map(Command::get_arguments);
+        let flags = flags.filter_map(|arg| Some((arg.get_long()?, arg.get_short())));
+        // These are clap's own.
+        let own = [("help", Some('h')), ("version", Some('V'))];
+        let taken: BTreeSet<_> = flags.chain(own).collect();
+        assert_eq!(taken, FLAGS.iter().copied().collect(), "profile::keys::FLAGS");
+    }
 }

@@ -3,7 +3,6 @@
 //! Must not know: how an error is printed.
 
 use crate::cli::exit::Exit;
-use crate::cli::param::Clash;
 use crate::cli::sink::WriteError;
 use crate::host::HostError;
 use crate::output::OutputError;
@@ -30,8 +29,6 @@ pub enum Error {
     Profile(#[from] LoadError),
     #[error("can not read `{}`: {error}", path.display())]
     Read { path: PathBuf, error: io::Error },
-    #[error(transparent)]
-    Clash(#[from] Clash),
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The machine we run on.
@@ -65,7 +62,6 @@ impl Error {
             | Error::Usage(_)
             | Error::Profile(_)
             | Error::Read { .. }
-            | Error::Clash(_)
             | Error::Topology(_)
             | Error::NoReport { .. }
             | Error::Plan(PlanError::Faults(_)) => Exit::Usage,

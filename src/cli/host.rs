@@ -2,7 +2,8 @@
 //!
 //! Must not know: how any of it was read.
 
-use crate::base::{Reading, unit};
+use crate::base::Reading;
+use crate::base::unit::{self, counted};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::{document, sink};
@@ -35,7 +36,6 @@ fn show(host: &Host) -> String {
 
 fn head(host: &Host) -> String {
     let topology = &host.topology;
-    let llcs = topology.llcs.len();
     format!(
         "Linux {}, {}\n{} of {} online CPUs may be used: {}\n{}, {}, {}, {}\n",
         shown(&host.kernel_release),
@@ -43,16 +43,11 @@ fn head(host: &Host) -> String {
         host.allowed.len(),
         topology.cpus.len(),
         host.allowed,
-        counted(topology.n_packages as usize, "package"),
-        counted(topology.nodes.len(), "node"),
-        counted(llcs, "LLC"),
-        counted(topology.n_cores as usize, "core"),
+        counted(topology.n_packages.into(), "package"),
+        counted(topology.nodes.len() as u64, "node"),
+        counted(topology.llcs.len() as u64, "LLC"),
+        counted(topology.n_cores.into(), "core"),
     )
-}
-
-fn counted(n: usize, what: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{plural}")
 }
 
 /// A value, or its state and why.

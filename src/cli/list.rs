@@ -31,7 +31,7 @@ pub fn list(matches: &ArgMatches) -> Result<Exit, Error> {
 }
 
 pub fn show(matches: &ArgMatches) -> Result<Exit, Error> {
-    let name = matches.get_one::<String>("profile").map_or("", String::as_str);
+    let name = matches.get_one::<String>("PROFILE").map_or("", String::as_str);
     let profile = catalogue::load(name)?;
     let text = match matches.get_flag("params") {
         true => columns(&params(&profile)),
@@ -70,12 +70,10 @@ fn work_kinds() -> Vec<Line> {
 }
 
 fn metrics() -> Vec<Line> {
-    let better = |metric: &metric::Metric| match metric.better {
-        metric::Better::Higher => ", higher is better",
-        metric::Better::Lower => ", lower is better",
-        metric::Better::Neither => "",
+    let about = |row: &metric::Metric| match row.better.words() {
+        "" => format!("{} [{}]", row.about, row.unit),
+        better => format!("{} [{}, {better}]", row.about, row.unit),
     };
-    let about = |row: &metric::Metric| format!("{} [{}{}]", row.about, row.unit, better(row));
     metric::METRICS.iter().map(|row| line(row.key, about(row))).collect()
 }
 

@@ -50,7 +50,7 @@ fn front_door(args: &[OsString]) -> Result<Exit, Error> {
     // The flags of `run PROFILE` and `plan PROFILE` are known once PROFILE is.
     let wanted = wanted::profile(&command::schedload(), args);
     let profile = wanted.map(|name| catalogue::load(&name)).transpose()?;
-    let flags = profile.as_ref().map(param::flags).transpose()?;
+    let flags = profile.as_ref().map(param::flags);
     let command = command::schedload_with(flags.unwrap_or_default());
     let matches = command.try_get_matches_from(args)?;
     match (matches.subcommand(), &profile) {
@@ -74,7 +74,7 @@ fn other(name: &str, matches: &ArgMatches) -> Result<Exit, Error> {
 
 fn standalone(name: &str, args: &[OsString]) -> Result<Exit, Error> {
     let profile = catalogue::load(name)?;
-    let flags = param::flags(&profile)?;
+    let flags = param::flags(&profile);
     let command = command::standalone(format!("schedload-{name}"), profile.about.clone(), flags);
     let matches = command.try_get_matches_from(args)?;
     run::run(&matches, &profile)

@@ -4,37 +4,16 @@
 //! not know: what a parameter does.
 
 use crate::base::unit;
-use crate::cli::command;
 use crate::profile::{Param, ParamValue, Profile};
 use clap::builder::{PossibleValuesParser, Str};
 use clap::{Arg, ArgMatches};
 
 /// A flag for each parameter, under a heading of its own.
-///
-/// Fails with the name of a parameter that the command line itself uses.
-pub fn flags(profile: &Profile) -> Result<Vec<Arg>, Clash> {
-    let taken = command::taken();
-    let mut flags = Vec::new();
-    for param in &profile.params {
-        if taken.iter().any(|(id, _)| *id == param.name) {
-            let (profile, name) = (profile.name.clone(), param.name.clone());
-            return Err(Clash { profile, name });
-        }
-        let free = |letter: &char| !taken.iter().any(|(_, used)| *used == Some(*letter));
-        flags.push(flag(param, param.short.filter(free), &profile.name));
-    }
-    Ok(flags)
+pub fn flags(profile: &Profile) -> Vec<Arg> {
+    profile.params.iter().map(|param| flag(param, &profile.name)).collect()
 }
 
-/// A parameter that cannot be a flag.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("parameter `{name}` of profile `{profile}` has the name of a flag that every profile has")]
-pub struct Clash {
-    pub profile: String,
-    pub name: String,
-}
-
-fn flag(param: &Param, short: Option<char>, profile: &str) -> Arg {
+fn flag(param: &Param, profile: &str) -> Arg {
     let name = param.name.clone();
     let mut arg = Arg::new(name.clone())
         .long(name)
@@ -46,7 +25,7 @@ fn flag(param: &Param, short: Option<char>, profile: &str) -> Arg {
     if param.name.contains('_') {
         arg = arg.alias(param.name.replace('_', "-"));
     }
-    if let Some(short) = short {
+    if let Some(short) = param.short {
         arg = arg.short(short);
     }
     match &param.value {

@@ -6,7 +6,8 @@
 use super::check::{shape, shape_name};
 use super::traffic::{self, Traffic};
 use super::{Amount, ChannelPlan, Form, Op, Pick, Plan, Scheduling, TeamPlan};
-use crate::base::{CpuList, Unit, unit};
+use crate::base::CpuList;
+use crate::base::unit::{self, Unit, counted};
 use crate::step::channel::find;
 use std::collections::HashSet;
 
@@ -119,18 +120,11 @@ fn machine(plan: &Plan) -> String {
     format!(
         "{} of {} ({list}), {}, {}, {}",
         allowed.len(),
-        counted(plan.cpus.len(), "CPU"),
-        counted(cores.len(), "core"),
-        counted(llcs.len(), "LLC"),
-        counted(nodes.len(), "node"),
+        counted(plan.cpus.len() as u64, "CPU"),
+        counted(cores.len() as u64, "core"),
+        counted(llcs.len() as u64, "LLC"),
+        counted(nodes.len() as u64, "node"),
     )
-}
-
-fn counted(n: usize, what: &str) -> String {
-    match n {
-        1 => format!("1 {what}"),
-        _ => format!("{n} {what}s"),
-    }
 }
 
 fn channel(channel: &ChannelPlan, traffic: &Traffic) -> String {
@@ -141,8 +135,8 @@ fn channel(channel: &ChannelPlan, traffic: &Traffic) -> String {
         _ => format!(
             "{} ({}, {} each)",
             shape_name(shape(wakers, wakees)),
-            counted(wakers as usize, "waker"),
-            counted(wakees as usize, "wakee"),
+            counted(wakers, "waker"),
+            counted(wakees, "wakee"),
         ),
     };
     let across = if channel.across_processes { ", between processes" } else { "" };

@@ -296,7 +296,6 @@ pub const FLAGS: &[(&str, Option<char>)] = &[
     ("format", None),
     ("out", None),
     ("width", None),
-    ("params", None),
     ("quiet", Some('q')),
     ("help", Some('h')),
     ("version", Some('V')),

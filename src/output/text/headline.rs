@@ -2,7 +2,8 @@
 //!
 //! Must not know: other runs than the one it is given.
 
-use super::layout::{NONE, metric, pair, plural, table, wrapped};
+use super::layout::{NONE, metric, pair, table, wrapped};
+use crate::base::unit::counted;
 use crate::metric::{self, Better, METRICS};
 use crate::report::{HostFacts, Metric, Report, Run};
 
@@ -36,11 +37,11 @@ fn machine(host: &HostFacts) -> String {
     format!(
         "Linux {}, {} ({}), {}, {}, {}",
         host.kernel.as_deref().unwrap_or("of unknown version"),
-        plural(host.cpus.into(), "CPU"),
+        counted(host.cpus.into(), "CPU"),
         host.allowed,
-        plural(host.cores.into(), "core"),
-        plural(host.llcs.into(), "LLC"),
-        plural(host.nodes.into(), "node"),
+        counted(host.cores.into(), "core"),
+        counted(host.llcs.into(), "LLC"),
+        counted(host.nodes.into(), "node"),
     )
 }
 
@@ -123,7 +124,7 @@ fn length(run: &Run) -> String {
     };
     format!(
         "{}, {end} after {:.3} s, window {:.3} s",
-        plural(run.tasks.into(), "task"),
+        counted(run.tasks.into(), "task"),
         run.elapsed_s,
         run.window_s
     )

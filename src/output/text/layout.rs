@@ -114,14 +114,6 @@ pub(super) fn pair(name: &str, value: &str) -> String {
     glued(format!("{name} {value}"))
 }
 
-/// `1 task`, `4 tasks`.
-pub(super) fn plural(n: u64, one: &str) -> String {
-    match n {
-        1 => format!("1 {one}"),
-        _ => format!("{n} {one}s"),
-    }
-}
-
 /// A metric's value in the unit that JSON has, for people.
 pub(super) fn metric(key: &str, value: f64, unit_name: &str) -> String {
     glued(match unit_name {
