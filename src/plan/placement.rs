@@ -42,7 +42,7 @@ pub(super) enum Level {
     Cpu,
 }
 
-const LEVELS: [(&str, Level); 4] =
+pub(super) const LEVELS: [(&str, Level); 4] =
     [("node", Level::Node), ("llc", Level::Llc), ("core", Level::Core), ("cpu", Level::Cpu)];
 
 impl Level {

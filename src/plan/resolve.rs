@@ -6,13 +6,12 @@ use super::Form;
 use super::number::{self, Wanted};
 use super::scope::{Scope, unknown_word};
 use crate::base::Unit;
+use crate::profile::keys::MESSAGE_MAX;
 use crate::profile::{Channel, Fault, Profile, Team, Word};
 use crate::step::channel::{KINDS, Kind, find};
 
 /// The most tasks, and the most instances of a channel: more is a slip of the pen.
 pub(super) const TASKS_MAX: u32 = 4_000_000;
-/// The largest message.
-pub(super) const BYTES_MAX: f64 = 1_073_741_824.0;
 
 /// A channel with its kind known. What could not be resolved is `None`, its fault told.
 pub(super) struct ChannelWords {
@@ -63,7 +62,7 @@ fn channel(channel: &Channel, scope: &Scope, faults: &mut Vec<Fault>) -> Channel
 }
 
 pub(super) fn message_size(what: &str) -> Wanted {
-    Wanted::new(what, Unit::Bytes, 1.0, BYTES_MAX)
+    Wanted::new(what, Unit::Bytes, 1.0, MESSAGE_MAX)
 }
 
 /// How often the pattern is repeated.
@@ -78,7 +77,8 @@ pub(super) fn size(team: &Team, scope: &Scope, faults: &mut Vec<Fault>) -> Optio
 }
 
 /// The rows of [`Form`].
-const FORMS: [(&str, Form); 2] = [("threads", Form::Threads), ("processes", Form::Processes)];
+pub(super) const FORMS: [(&str, Form); 2] =
+    [("threads", Form::Threads), ("processes", Form::Processes)];
 
 impl Form {
     /// The word in profiles.

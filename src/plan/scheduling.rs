@@ -9,9 +9,10 @@ use super::scope::Scope;
 use super::{DeadlineTimes, Policy, Refusal, Scheduling, TeamPlan};
 use crate::base::Unit;
 use crate::host::Host;
+use crate::profile::keys::{SLICE_MAX, SLICE_MIN};
 use crate::profile::{self, Deadline, Expr, Fault, Span, Team};
 
-const POLICIES: [(&str, Policy); 7] = [
+pub(super) const POLICIES: [(&str, Policy); 7] = [
     ("other", Policy::Other),
     ("batch", Policy::Batch),
     ("idle", Policy::Idle),
@@ -50,7 +51,7 @@ pub(super) fn resolve(team: &Team, scope: &Scope, faults: &mut Vec<Fault>) -> Sc
     let resolved = Scheduling {
         nice: number(nice, "nice", Unit::Count, -20.0, 19.0).map(|nice| nice as i32),
         priority: number(priority, "priority", Unit::Count, 1.0, 99.0).map(|it| it as u32),
-        slice_ns: number(slice, "slice", Unit::Time, 100e3, 100e6).map(|it| it as u64),
+        slice_ns: number(slice, "slice", Unit::Time, SLICE_MIN, SLICE_MAX).map(|it| it as u64),
         uclamp_min: number(uclamp_min, "uclamp_min", Unit::Count, 0.0, 1024.0).map(|it| it as u32),
         uclamp_max: number(uclamp_max, "uclamp_max", Unit::Count, 0.0, 1024.0).map(|it| it as u32),
         policy: policy.as_ref().and_then(|word| one_of("policy", &POLICIES, word, scope, faults)),

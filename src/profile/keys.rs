@@ -49,6 +49,16 @@ pub struct KeyRow {
 /// The largest number that a float holds exactly with all its neighbours.
 pub const NUMBER_MAX: f64 = 9_007_199_254_740_992.0;
 
+/// The largest message (bytes).
+pub const MESSAGE_MAX: f64 = 1_073_741_824.0;
+
+/// What the kernel makes of any slice (kernel/sched/syscalls.c, __setscheduler_params, v6.12) (ns).
+pub const SLICE_MIN: f64 = 100e3;
+pub const SLICE_MAX: f64 = 100e6;
+
+/// Size of a message.
+const MESSAGE: Form = Form::Number { unit: Some(Unit::Bytes), min: 1.0, max: MESSAGE_MAX };
+
 const fn number(unit: Unit, min: f64) -> Form {
     Form::Number { unit: Some(unit), min, max: NUMBER_MAX }
 }
@@ -125,12 +135,7 @@ pub const PARAM: &[KeyRow] = &[
 pub const CHANNEL: &[KeyRow] = &[
     row("kind", Form::Word(&[]), Required("\"pipe\""), "how it wakes: see the channel kinds"),
     row("count", number(Unit::Count, 1.0), Default("1"), "number of instances"),
-    row(
-        "bytes",
-        number(Unit::Bytes, 0.0),
-        Means("the kind's smallest message"),
-        "size of a message, unless the step says otherwise",
-    ),
+    row("bytes", MESSAGE, Default("1B"), "size of a message, unless the step says otherwise"),
 ];
 
 /// The keys of `[team.NAME]`.
@@ -161,7 +166,7 @@ pub const TEAM: &[KeyRow] = &[
     row("priority", between(1.0, 99.0), Means("none"), "for policies fifo and rr"),
     row(
         "slice",
-        number(Unit::Time, 1.0),
+        Form::Number { unit: Some(Unit::Time), min: SLICE_MIN, max: SLICE_MAX },
         Means("the scheduler's own"),
         "slice asked of EEVDF (Linux 6.12), for policies other and batch",
     ),
@@ -200,8 +205,7 @@ pub struct VerbRow {
     pub about: &'static str,
 }
 
-const BYTES: KeyRow =
-    row("bytes", number(Unit::Bytes, 0.0), Means("the channel's"), "size of the message");
+const BYTES: KeyRow = row("bytes", MESSAGE, Means("the channel's"), "size of the message");
 const STEPS: KeyRow = row("steps", Form::Steps, Required("[ ... ]"), "what is done in there");
 
 /// The verbs that order, wake and wait. Whatever only burns or passes time is named by the rows

@@ -127,8 +127,8 @@ fn of_scheduling() {
         &["team `w`: policy `idle` takes no `nice`", "team `w`: policy `idle` takes no `slice`"],
     );
     check(
-        &team("size = 1\nslice = '10us'"),
-        &["`10us` gives 10us, and `slice` of team `w` must be at least 100us"],
+        &team("size = 1\nslice = 'cpus * 1us'"),
+        &["`cpus * 1us` gives 16us, and `slice` of team `w` must be at least 100us"],
     );
     check(
         &team("size = 1\nuclamp = { min = 500, max = 400 }"),
