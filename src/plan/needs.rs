@@ -60,12 +60,18 @@ pub(super) fn of(plan: &Plan) -> Needs {
     }
 }
 
+/// Beside process teams, the thread teams of each copy have a process of their own.
+fn thread_hosts(plan: &Plan) -> u64 {
+    let has_threads = plan.teams.iter().any(|team| team.form == Form::Threads);
+    if has_threads && plan.has_processes() { u64::from(plan.copies) } else { 0 }
+}
+
 /// Fills in the limits that leave room; refuses for each that does not.
 pub(super) fn check(plan: &mut Plan, host: &Host, refusals: &mut Vec<Refusal>) {
     let mut checking = Checking { limits: &host.limits, checked: Vec::new(), refusals };
     let needs = &plan.needs;
     let raised = checking.open_files(needs.open_files);
-    checking.tasks(needs.tasks + TASKS_RESERVE);
+    checking.tasks(needs.tasks + thread_hosts(plan) + TASKS_RESERVE);
     checking.memory(needs.memory_bytes);
     checking.mappings(needs.mappings);
     plan.needs.limits = checking.checked;
@@ -94,12 +100,17 @@ impl Checking<'_> {
             self.checked.push(CheckedLimit { need: of.to_owned(), max, name: name.to_owned() });
             return;
         }
+        // Of memory and of a cgroup's tasks what others use is left out already.
+        let verb = match of == "memory" || name.starts_with("/sys/fs/cgroup") {
+            true => "leaves",
+            false => "allows",
+        };
         let shown = |n: u64| match of {
             "memory" => unit::bytes(n as f64),
             _ => n.to_string(),
         };
         let message =
-            format!("{name} leaves {} {of}, and this plan needs {}", shown(max), shown(need));
+            format!("{name} {verb} {} {of}, and this plan needs {}", shown(max), shown(need));
         self.refusals.push(Refusal::new(message).with_help(help));
     }
 

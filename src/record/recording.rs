@@ -4,6 +4,7 @@
 //! came after the window. Must not know: percentiles, units for people, caveats.
 
 use crate::base::{CpuId, Reading, Relation};
+use crate::sys::clock::Source;
 use serde::{Deserialize, Serialize};
 
 /// Everything that one run left behind.
@@ -159,6 +160,8 @@ pub struct KernelCounts {
 /// What measuring itself costs on this host, measured before the gate opened (ns).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HarnessCost {
+    /// What the stamps are read from.
+    pub clock: Source,
     /// One reading of the clock.
     pub clock_ns: f64,
     /// What a waker does before its call: clock, CPU, store into the message.

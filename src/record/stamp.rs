@@ -81,8 +81,9 @@ impl<'a> Ring<'a> {
     pub fn post(&self, stamp: Stamp) {
         let number = self.header[0].fetch_add(1, Relaxed);
         let [tag, ticks, cpu, _] = &self.entries[number as usize & (self.entries.len() - 1)];
-        // A tag at or below the number of taken messages belongs to one of them.
-        if tag.load(Acquire) <= self.header[TAKEN].load(Acquire) {
+        // The entry's last message, n before this one, was taken.
+        let taken = self.header[TAKEN].load(Acquire);
+        if number < taken + self.entries.len() as u64 {
             // No tag while the entry changes; pairs with the second look in `take`.
             tag.store(0, Relaxed);
             fence(Release);
@@ -148,6 +149,7 @@ mod tests {
         check(1, "+++---+-", &[Some(1), None, None, Some(4)]);
         check(2, "+++---+-", &[Some(1), Some(2), None, Some(4)]);
         // One posted while an unstamped one is still there.
-        check(1, "++-+--", &[Some(1), None, Some(3)]);
+        check(1, "++-+--", &[Some(1), None, None]);
+        check(2, "++-+--", &[Some(1), Some(2), Some(3)]);
     }
 }

@@ -6,6 +6,7 @@
 use crate::record::recording::End;
 use crate::report::judge::{Case, harness_share};
 use crate::report::{ALL, Caveat, Latency, Run};
+use crate::sys::clock::Source;
 
 /// Keys of the host facts that are looked at here.
 pub(super) const CLOCKSOURCE: &str = "clocksource";
@@ -30,13 +31,6 @@ const SHORT_WINDOW_NS: u64 = 1_000_000_000;
 const OTHER_LOAD_PER_CPU: f64 = 0.25;
 /// Above this the harness's own work is a visible part of what is measured.
 const HARNESS_SHARE: f64 = 0.02;
-
-/// Clocksources that are a CPU's cycle counter, which user space can read by one instruction.
-const CYCLE_COUNTERS: [&str; 2] = ["tsc", "arch_sys_counter"];
-
-pub(super) fn is_cycle_counter(clocksource: &str) -> bool {
-    CYCLE_COUNTERS.contains(&clocksource.trim())
-}
 
 pub(super) fn all(case: &Case<'_>, rows: &[Latency]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
@@ -157,12 +151,15 @@ fn one_cpu(case: &Case<'_>) -> Option<String> {
 }
 
 fn clock(case: &Case<'_>) -> Option<String> {
-    let source = case.fact(CLOCKSOURCE).filter(|source| !is_cycle_counter(source))?;
-    Some(format!(
-        "the kernel's clocksource is {source}, not the CPU's cycle counter: stamps cost a call of \
-         clock_gettime, {:.0} ns each",
-        case.recording.harness.clock_ns
-    ))
+    let cost = case.recording.harness;
+    let source = case.fact(CLOCKSOURCE).unwrap_or("not known");
+    (cost.clock == Source::Monotonic).then(|| {
+        format!(
+            "the kernel's clocksource is {source}, not a cycle counter that we can read: stamps \
+             cost a call of clock_gettime, {:.0} ns each",
+            cost.clock_ns
+        )
+    })
 }
 
 fn harness_cost(case: &Case<'_>) -> Option<String> {
@@ -294,7 +291,7 @@ mod tests {
         check("cpu_quota", |_, host, _| set(host, "cgroup_cpu_max", "1.5 CPUs"));
         check("numa_balancing_off", |_, host, _| set(host, "numa_balancing", "0"));
         check("other_load", |_, host, _| set(host, "loadavg", "2.50 1 1"));
-        check("clock", |_, host, _| set(host, "clocksource", "hpet"));
+        check("clock", |_, _, run| run.harness.clock = Source::Monotonic);
         check("harness_cost", |_, _, run| run.harness.record_ns = 1_000.0);
         check("short_window", |_, _, run| run.window_ns = 999_999_999);
         check("no_warmup", |plan, _, _| plan.warmup_ns = 0);

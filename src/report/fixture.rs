@@ -15,6 +15,7 @@ use crate::record::recording::{
     TaskRecord, TeamRecord,
 };
 use crate::report::Report;
+use crate::sys::clock::Source;
 use std::collections::BTreeMap;
 
 /// Rounds of each sender; a round is one message to each of the two receivers.
@@ -225,7 +226,12 @@ pub(crate) fn recording() -> Recording {
             task(1, 1, none, half),
         ],
         negative_differences: 0,
-        harness: HarnessCost { clock_ns: 7.21, stamp_ns: 9.84, record_ns: 16.5 },
+        harness: HarnessCost {
+            clock: Source::Counter,
+            clock_ns: 7.21,
+            stamp_ns: 9.84,
+            record_ns: 16.5,
+        },
         notes: Vec::new(),
     }
 }

@@ -12,6 +12,7 @@ use crate::report::{
     Harness, HostFacts, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA, caveats, checks,
     latency, metrics, placement, sources, summary,
 };
+use crate::sys::clock;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One recording with what it is judged against and the sums that several parts need.
@@ -226,17 +227,15 @@ fn host_facts(host: &Host) -> HostFacts {
     }
 }
 
-/// The recording does not name its clock; DESIGN has it follow from the kernel's own clocksource.
 fn harness(case: &Case<'_>) -> Harness {
     let cost = case.recording.harness;
+    let clocksource = case.fact(caveats::CLOCKSOURCE).unwrap_or("not known");
+    let clock = match cost.clock {
+        clock::Source::Counter => format!("cycle counter ({clocksource})"),
+        clock::Source::Monotonic => format!("clock_gettime ({clocksource})"),
+    };
     Harness {
-        clock: match case.fact(caveats::CLOCKSOURCE) {
-            Some(source) if caveats::is_cycle_counter(source) => {
-                format!("cycle counter ({source})")
-            }
-            Some(source) => format!("clock_gettime ({source})"),
-            None => "unknown: the kernel's clocksource could not be read".to_owned(),
-        },
+        clock,
         clock_ns: cost.clock_ns,
         stamp_ns: cost.stamp_ns,
         record_ns: cost.record_ns,

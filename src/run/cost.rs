@@ -65,5 +65,10 @@ pub(super) fn measure(plan: &Plan, clock: Clock) -> Result<HarnessCost, RunError
         let waiting_since = recorder.now();
         recorder.received(waiting_since, || stamp::Stamp::read(black_box(&message)));
     });
-    Ok(HarnessCost { clock_ns, stamp_ns, record_ns: (received_ns - clock_ns).max(0.0) })
+    Ok(HarnessCost {
+        clock: clock.source(),
+        clock_ns,
+        stamp_ns,
+        record_ns: (received_ns - clock_ns).max(0.0),
+    })
 }

@@ -10,6 +10,7 @@ use crate::record::recorder::Since;
 use crate::record::stamp::{self, Ring};
 use crate::step::channel::{self, Channel, OpenError, Opening, Scope};
 use crate::step::work;
+use crate::sys::Errno;
 
 /// All channel instances of one copy, in the order of the plan.
 pub(super) struct Channels<'a> {
@@ -42,9 +43,8 @@ impl<'a> Channels<'a> {
         let mut first = Vec::new();
         for (number, channel) in plan.channels.iter().enumerate() {
             first.push(ends.len());
-            let Some(kind) = channel::find(&channel.kind) else {
-                continue;
-            };
+            let unknown = OpenError { call: "finding the kind", errno: Errno(libc::EINVAL) };
+            let kind = channel::find(&channel.kind).ok_or((channel.name.clone(), unknown))?;
             let scope = if channel.across_processes { Scope::Shared } else { Scope::Private };
             for instance in 0..channel.count as usize {
                 let (offset, _) = memory.layout.channel(copy as usize, number, instance);

@@ -51,7 +51,7 @@ pub fn parent_id() -> u32 {
 }
 
 /// Which side of a fork we are on.
-pub enum Forked {
+pub(crate) enum Forked {
     Child,
     Parent { child: u32 },
 }
@@ -59,14 +59,14 @@ pub enum Forked {
 /// The right to fork: proof that this process had one thread when it was made, and it is not
 /// `Send`, so that a process which never starts another keeps it true.
 #[derive(Debug)]
-pub struct Forker(std::marker::PhantomData<*mut ()>);
+pub(crate) struct Forker(std::marker::PhantomData<*mut ()>);
 
 impl Forker {
     /// # Errors
     ///
     /// EBUSY if this process has more than one thread: a lock that another thread holds at a fork
     /// stays locked in the child for ever.
-    pub fn new() -> Result<Forker, Errno> {
+    pub(crate) fn new() -> Result<Forker, Errno> {
         match std::fs::read_dir("/proc/self/task")?.count() {
             1 => Ok(Forker(std::marker::PhantomData)),
             _ => Err(Errno(libc::EBUSY)),
@@ -78,7 +78,7 @@ impl Forker {
     /// # Errors
     ///
     /// EAGAIN when a limit on tasks is reached.
-    pub fn fork(&self) -> Result<Forked, Errno> {
+    pub(crate) fn fork(&self) -> Result<Forked, Errno> {
         // SAFETY: the only thread, so the child's memory is consistent.
         match Errno::check(unsafe { libc::fork() })? {
             0 => Ok(Forked::Child),
@@ -88,20 +88,20 @@ impl Forker {
 }
 
 /// Ends this process at once, without running anything registered for its end.
-pub fn exit_now(status: i32) -> ! {
+pub(crate) fn exit_now(status: i32) -> ! {
     // SAFETY: never returns.
     unsafe { libc::_exit(status) }
 }
 
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub(crate) enum Ended {
     Exited(i32),
     Killed { signal: i32 },
 }
 
 /// Waits for any child: its process id and how it ended; `None` when there is no child left.
-pub fn reap() -> Result<Option<(u32, Ended)>, Errno> {
+pub(crate) fn reap() -> Result<Option<(u32, Ended)>, Errno> {
     let mut status = 0;
     // SAFETY: the status is ours to fill in.
     match Errno::check(unsafe { libc::waitpid(-1, &raw mut status, 0) }) {

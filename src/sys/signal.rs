@@ -97,7 +97,7 @@ pub fn stop_signal() -> Option<i32> {
 }
 
 /// While it lives, a caught stop signal also adds one to an eventfd.
-pub struct Reporting(#[expect(dead_code, reason = "keeps the eventfd open")] OwnedFd);
+pub struct Reporting(OwnedFd);
 
 impl Reporting {
     pub fn to(eventfd: &OwnedFd) -> Result<Reporting, Errno> {
@@ -109,7 +109,9 @@ impl Reporting {
 
 impl Drop for Reporting {
     fn drop(&mut self) {
-        REPORT_TO.store(-1, Ordering::Relaxed);
+        // Another run may have asked to be told meanwhile.
+        let ours = self.0.as_raw_fd();
+        let _ = REPORT_TO.compare_exchange(ours, -1, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 

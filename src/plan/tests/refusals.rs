@@ -120,7 +120,7 @@ fn limits_of_files_and_tasks() {
     check(
         "threads",
         open_files,
-        &["RLIMIT_NOFILE leaves 256 open files, and this plan needs 2032; raise it as root \
+        &["RLIMIT_NOFILE allows 256 open files, and this plan needs 2032; raise it as root \
              with `ulimit -n 2032`, or by LimitNOFILE=2032"],
     );
     // A leader has the channels of one copy open at a time.
@@ -132,7 +132,7 @@ fn limits_of_files_and_tasks() {
             host.limits.user_tasks = Some(Limit { soft: 500, hard: 9999 });
             host.limits.user_tasks_enforced = true;
         },
-        &["RLIMIT_NPROC leaves 500 tasks, and this plan needs 1002; raise it with `ulimit -u \
+        &["RLIMIT_NPROC allows 500 tasks, and this plan needs 1002; raise it with `ulimit -u \
              1002`"],
     );
     check(
@@ -150,7 +150,7 @@ fn limits_of_files_and_tasks() {
             let file = "/proc/sys/kernel/threads-max".to_owned();
             host.limits.system_tasks = Some(SystemLimit { file, max: 900 });
         },
-        &["/proc/sys/kernel/threads-max leaves 900 tasks, and this plan needs 1002; raise it \
+        &["/proc/sys/kernel/threads-max allows 900 tasks, and this plan needs 1002; raise it \
              as root: `echo 2004 > /proc/sys/kernel/threads-max`"],
     );
 }
@@ -161,7 +161,7 @@ fn limits_of_memory() {
     check(
         "threads",
         |host| host.limits.max_map_count = Some(2000),
-        &["vm.max_map_count leaves 2000 mappings, and this plan needs 2512; raise it as root: \
+        &["vm.max_map_count allows 2000 mappings, and this plan needs 2512; raise it as root: \
              `sysctl -w vm.max_map_count=2512`"],
     );
     check("processes", |host| host.limits.max_map_count = Some(2000), &[]);

@@ -18,6 +18,9 @@ plain! {
     }
 }
 
+/// Messages that may lie posted and not taken; what is above leaves room for wakers at once.
+const FULL: u32 = u32::MAX / 2;
+
 struct Futex<'a> {
     semaphore: &'a Semaphore,
     scope: Scope,
@@ -32,7 +35,12 @@ impl Channel for Futex<'_> {
     fn wake(&self, _: &[u8]) -> Result<(), Hitch> {
         // Pairs with the Acquire in `wait`. SeqCst against `waiting`: either we see the wakee's
         // mark here, or it sees our count before it sleeps.
-        self.semaphore.count.fetch_add(1, SeqCst);
+        if self.semaphore.count.fetch_add(1, SeqCst) > FULL {
+            // A flood that nobody keeps up with must not wrap around and be lost.
+            self.semaphore.count.fetch_sub(1, SeqCst);
+            let errno = Errno(libc::EOVERFLOW);
+            return Err(Hitch::Failed { call: Call::FutexWake, errno });
+        }
         if self.semaphore.waiting.load(SeqCst) > 0 {
             let woken = futex::wake(&self.semaphore.count, 1, self.scope);
             woken.map_err(|errno| Hitch::Failed { call: Call::FutexWake, errno })?;
@@ -81,6 +89,17 @@ impl Futex<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_counter_that_is_full_says_so() {
+        let shared = crate::sys::Shared::create(64).unwrap();
+        let semaphore: &Semaphore = shared.at(0);
+        semaphore.count.store(FULL + 1, SeqCst);
+        let hitch = Futex { semaphore, scope: Scope::Private }.wake(&[]);
+        let errno = Errno(libc::EOVERFLOW);
+        assert_eq!(hitch, Err(Hitch::Failed { call: Call::FutexWake, errno }));
+        assert_eq!(semaphore.count.load(SeqCst), FULL + 1);
+    }
 
     #[test]
     fn its_row_gives_it_enough_room() {
