@@ -146,10 +146,43 @@ impl Program {
                 },
             });
         }
+        skip_idle_loops(&mut steps, &team.ops);
         Program {
             steps,
             numbers,
             buffer: Aligned::new(b'-', (team.buffer_bytes as usize).max(stamp::BYTES)),
         }
     }
+
+    /// Whether the member takes part at all: `repeat = "1 - me"` may leave it nothing to do.
+    pub(super) fn acts(&self) -> bool {
+        acts(&self.steps, 0, self.steps.len())
+    }
+}
+
+/// Loops in which this member would do nothing are made to have no rounds: in one without an end it
+/// would burn a CPU until the window is over.
+fn skip_idle_loops(steps: &mut [Step], ops: &[Op]) {
+    // Inner loops come behind the heads of those around them.
+    for (begin, op) in ops.iter().enumerate().rev() {
+        if let Op::Loop { end, .. } | Op::Forever { end } = *op {
+            let end = end as usize;
+            if !acts(steps, begin + 1, end) {
+                steps[begin] = Step::Loop { count: 0, end };
+            }
+        }
+    }
+}
+
+/// Whether something is done between two positions.
+fn acts(steps: &[Step], mut at: usize, end: usize) -> bool {
+    while at < end {
+        at = match steps[at] {
+            Step::Loop { count: 0, end } => end,
+            Step::Loop { .. } | Step::Forever | Step::Again { .. } => at + 1,
+            Step::Work { amount: 0, .. } => at + 1,
+            _ => return true,
+        };
+    }
+    false
 }

@@ -56,11 +56,11 @@ impl<'a> Stage<'a> {
         let member = copy as usize * team_plan.size as usize + me as usize;
         let cpus = (!team_plan.cpus.is_empty())
             .then(|| team_plan.cpus[member % team_plan.cpus.len()].clone());
+        let program = Program::new(self.plan, team, me, channels);
         Worker {
             task,
             team,
             name: format!("{}-{member}", team_plan.name),
-            program: Program::new(self.plan, team, me, channels),
             channels,
             recorder: Recorder::new(self.recorders, task, team),
             memory: self.memory,
@@ -70,7 +70,9 @@ impl<'a> Stage<'a> {
             attributes: attributes(&team_plan.scheduling),
             cpus,
             sleeps: team_plan.ops.iter().filter_map(Op::work).any(|kind| kind.sleeps),
-            starts_over: self.plan.duration_ns.is_some(),
+            // Who has nothing to do would only burn a CPU until the time is up.
+            starts_over: self.plan.duration_ns.is_some() && program.acts(),
+            program,
             background: team_plan.background,
             gate: self.gate,
             event: self.event,

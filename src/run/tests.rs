@@ -124,6 +124,32 @@ fn a_program_is_that_of_one_member() {
 }
 
 #[test]
+fn a_member_without_a_part_does_not_turn_in_its_loops() {
+    let text = "
+        about    = 'x'
+        duration = '1s'
+        [channel.many]
+        kind  = 'futex'
+        count = 2
+        [team.member]
+        size  = 2
+        steps = [ { repeat = '1 - me', steps = [ { send = 'many[me]' } ] },
+                  { forever = [ { repeat = '1 - me', steps = [ { receive = 'many[me]' } ] },
+                                { spin = '(1 - me) * 1us' } ] } ]";
+    let source = Source { path: String::new(), text: text.to_owned() };
+    let profile = Profile::parse("part", source).unwrap_or_else(|faults| panic!("{faults}"));
+    let host = Host::made_up(Topology::from_synthetic("core:2 pu:1").unwrap(), "made up");
+    let plan = Plan::new(&profile, &host, &Overrides::default()).unwrap();
+    let memory = memory(&plan);
+    let channels = Channels::open(&plan, &memory, 1).unwrap_or_else(|(name, _)| panic!("{name}"));
+    let program = |me| Program::new(&plan, 0, me, &channels);
+    assert!(program(0).acts());
+    assert!(program(0).steps.iter().any(|step| matches!(step, Step::Forever)));
+    assert!(!program(1).acts());
+    assert!(program(1).steps.iter().all(|step| !matches!(step, Step::Forever)));
+}
+
+#[test]
 fn what_a_failure_is_called() {
     let plan = plan();
     let ids = roster::task_ids(&plan);
