@@ -226,8 +226,13 @@ impl Coordinator<'_> {
             0 => Ok(()),
             failed => {
                 let ids = roster::task_ids(self.plan);
-                let failure = failure::describe(self.plan, self.memory, &ids, failed as usize - 1);
-                Err(RunError::Start(failure))
+                let task = failed as usize - 1;
+                let failure = failure::describe(self.plan, self.memory, &ids, task);
+                let state = self.memory.slot(task).state.load(Acquire);
+                Err(match state == TaskState::Killed as u32 {
+                    true => RunError::Killed(failure),
+                    false => RunError::Start(failure),
+                })
             }
         }
     }

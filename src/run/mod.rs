@@ -66,6 +66,9 @@ pub enum RunError {
     /// A task could not be made ready: its attributes, or that it exists at all.
     #[error("{}: {}: {}", .0.team, .0.call, .0.error)]
     Start(Failure),
+    /// A task ended before it was ready, by no doing of ours.
+    #[error("a task of team {} before the run began: {}", .0.team, .0.error)]
+    Killed(Failure),
     #[error(
         "this profile needs processes, which are forked by a leader: call \
          schedload::run::leader::enter_if_asked() first thing in main, or run it as threads"
