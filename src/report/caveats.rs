@@ -220,8 +220,8 @@ fn unstamped(case: &Case<'_>) -> Option<String> {
     let n: u64 = teams.map(|team| team.found_ready_unstamped).sum();
     (n > 0).then(|| {
         format!(
-            "{n} messages found ready had no stamp of their own (too small for one, or mixed with \
-             others): their queueing time is not in found_ready"
+            "{n} messages found ready had no stamp, as small or mixed ones have only while few are \
+             queued: their queueing time is not in found_ready"
         )
     })
 }

@@ -106,7 +106,8 @@ fn others(run: &Run, width: usize) -> String {
             _ => format!("between migrations of {}: ", row.team),
         };
         let numbers = format!(
-            "p50 {}, p90 {}, p99 {}, max {}",
+            "n {}, p50 {}, p90 {}, p99 {}, max {}",
+            count(row.count),
             time(row.p50),
             time(row.p90),
             time(row.p99),

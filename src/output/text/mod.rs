@@ -23,7 +23,7 @@ pub(super) fn render(report: &Report, options: &Options) -> Result<String, Outpu
         sections.extend(runs::which(report, run, width));
         sections.push(headline::result(report, run, width));
         sections.extend(latency::sections(run, width));
-        sections.extend(placement::sections(run, &report.host, width));
+        sections.extend(placement::sections(&report.host, run, width));
         sections.extend(trust::sections(report, run, width));
     }
     sections.retain(|section| !section.is_empty());

@@ -14,26 +14,30 @@ const CELL: usize = 24;
 const CELL_BAR: usize = 10;
 const BAR: usize = 40;
 
-pub(super) fn sections(run: &Run, host: &HostFacts, width: usize) -> Vec<String> {
-    vec![migrations(run, host, width), residency(run, width), kernel(run, width)]
+pub(super) fn sections(host: &HostFacts, run: &Run, width: usize) -> Vec<String> {
+    vec![migrations(host, run, width), residency(run, width), kernel(run, width)]
 }
 
-fn migrations(run: &Run, host: &HostFacts, width: usize) -> String {
+fn migrations(host: &HostFacts, run: &Run, width: usize) -> String {
     let all = &run.migrations;
     let title = "migrations in the window, as seen by the tasks";
     let mut text = format!("{title}: none\n");
     if all.total > 0 {
-        text = format!("{title}\n{}", by_distance(all, run.window_s, host, width));
-        let facts = format!(
-            "returned within 10 ms: {} ({}), within 100 ms: {} ({}); pulled to the waker's LLC: \
-             {}, to its node: {}",
+        text = format!("{title}\n{}", by_distance(host, all, run.window_s, width));
+        let mut facts = format!(
+            "returned within 10 ms: {} ({}), within 100 ms: {} ({})",
             count(all.returned_10ms),
             percent_of(all.returned_10ms, all.total),
             count(all.returned_100ms),
             percent_of(all.returned_100ms, all.total),
-            count(all.pulled_llc),
-            count(all.pulled_node),
         );
+        // Into the only LLC or node there is nobody can be pulled.
+        if host.llcs > 1 {
+            facts += &format!("; pulled to the waker's LLC: {}", count(all.pulled_llc));
+        }
+        if host.nodes > 1 {
+            facts += &format!(", to its node: {}", count(all.pulled_node));
+        }
         text += &wrapped("  ", &facts, width);
     }
     let kernel = format!(
@@ -44,25 +48,25 @@ fn migrations(run: &Run, host: &HostFacts, width: usize) -> String {
     text + &wrapped("  ", &kernel, width)
 }
 
-/// Whether two CPUs of this machine can be so far from each other.
+/// Whether two of the allowed CPUs are so far apart; a column of what cannot be says nothing.
 fn is_possible(distance: &str, host: &HostFacts) -> bool {
     match distance {
         "smt" => host.cpus > host.cores,
         "same_llc" => host.cores > host.llcs,
         "same_node" => host.llcs > host.nodes,
         "cross_node" => host.nodes > 1,
-        _ => false,
+        _ => true,
     }
 }
 
-fn by_distance(all: &Migrations, window_s: f64, host: &HostFacts, width: usize) -> String {
+fn by_distance(host: &HostFacts, all: &Migrations, window_s: f64, width: usize) -> String {
+    let seen = all.by_distance.iter().filter(|(name, n)| **n > 0 || is_possible(name, host));
+    let distances: Vec<&String> = seen.map(|(name, _)| name).collect();
     let mut header = vec!["", "total", "share", "per s"];
     // The nearest first, as everywhere; the map has them by name.
-    let names: Vec<&str> = crate::report::relation_names()
-        .filter(|&name| {
-            all.by_distance.get(name).is_some_and(|&n| n > 0 || is_possible(name, host))
-        })
-        .collect();
+    let near_first = crate::report::relation_names();
+    let names: Vec<&str> =
+        near_first.filter(|name| distances.iter().any(|known| known == name)).collect();
     header.extend(&names);
     let row = |name: &str, total: u64, by: &BTreeMap<String, u64>| {
         let per_s = match window_s > 0.0 {
@@ -100,7 +104,8 @@ fn residency(run: &Run, width: usize) -> String {
         return wrapped("", &text, width);
     }
     let mut rows: Vec<(String, f64)> = Vec::new();
-    for instance in &all.instances {
+    // That all were on the only node goes without saying.
+    for instance in all.instances.iter().filter(|it| it.cpu.len() > 1 || all.instances.len() > 1) {
         let prefix = match all.instances.len() {
             1 => String::new(),
             _ => format!("instance {} ", instance.instance),

@@ -61,34 +61,84 @@ fn sources(sources: &[Source], width: usize) -> String {
         let line = format!("{}: {}: {}", source.name, source.state, source.reason);
         text += &wrapped("  ", &line, width);
     }
-    let n_facts = absent.iter().filter(is_fact).count();
-    if n_facts > 0 {
-        let line = format!("{n_facts} host facts not read; `schedload host` has the reasons");
-        text += &wrapped("  ", &line, width);
+    // Those of one state together; `schedload host` has the reasons.
+    let mut facts: Vec<(&str, Vec<&str>)> = Vec::new();
+    for source in absent.iter().filter(is_fact) {
+        let name = source.name.trim_start_matches("host.");
+        match facts.iter_mut().find(|(state, _)| *state == source.state) {
+            Some((_, names)) => names.push(name),
+            None => facts.push((&source.state, vec![name])),
+        }
+    }
+    for (state, names) in facts {
+        text += &wrapped(&format!("  host facts not read ({state}): "), &names.join(", "), width);
     }
     text
 }
 
-/// Those of all runs, each text once, with the runs it is of if it is not of all.
+/// Those of all runs, each text once, with the runs it is of if it is not of all. What differs from
+/// run to run in its numbers only is told with those of the first.
 fn caveats(report: &Report, width: usize) -> String {
-    let mut all: Vec<(&Caveat, Vec<String>)> = Vec::new();
+    let mut all: Vec<(&Caveat, Vec<(u32, &Caveat)>)> = Vec::new();
     for run in &report.runs {
         for caveat in &run.caveats {
-            match all.iter_mut().find(|(known, _)| *known == caveat) {
-                Some((_, runs)) => runs.push(run.run.to_string()),
-                None => all.push((caveat, vec![run.run.to_string()])),
+            match all.iter_mut().find(|(known, _)| is_alike(known, caveat)) {
+                Some((_, found)) => found.push((run.run, caveat)),
+                None => all.push((caveat, vec![(run.run, caveat)])),
             }
         }
     }
     if all.is_empty() {
         return "caveats: none\n".to_owned();
     }
-    let lines = all.iter().map(|(caveat, runs)| {
-        let of = match runs.len() == report.runs.len() {
-            true => String::new(),
-            false => format!(" [run {}]", runs.join(", ")),
+    let lines = all.iter().map(|(caveat, found)| {
+        let of = match found.iter().all(|(_, other)| other == caveat) {
+            true if found.len() == report.runs.len() => String::new(),
+            true => {
+                let runs: Vec<String> = found.iter().map(|(run, _)| run.to_string()).collect();
+                format!(" [run {}]", runs.join(", "))
+            }
+            false => format!(" [run {}; the like in {} more]", found[0].0, found.len() - 1),
         };
         wrapped("  - ", &format!("{}: {}{of}", caveat.id, caveat.text), width)
     });
     format!("caveats\n{}", lines.collect::<String>())
+}
+
+/// Whether two caveats differ in nothing but numbers.
+fn is_alike(one: &Caveat, other: &Caveat) -> bool {
+    let words = |caveat: &Caveat| -> String {
+        caveat.text.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect()
+    };
+    one.id == other.id && words(one) == words(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn a_caveat_of_several_runs_is_told_once() {
+        let (plan, host) = (fixture::plan(), fixture::host());
+        let runs = [0, 1, 2].map(|_| fixture::recording());
+        let mut report = Report::judge(&plan, &host, &runs);
+        let texts = [
+            ["the window was 131 ms", "bytes of `a`", "seen always"],
+            ["the window was 99.2 ms", "bytes of `b`", "seen always"],
+            ["the window was 131 ms", "bytes of `a`", "seen always"],
+        ];
+        for (run, texts) in report.runs.iter_mut().zip(texts) {
+            run.caveats = texts
+                .iter()
+                .map(|text| Caveat { id: "id".to_owned(), text: (*text).to_owned() })
+                .collect();
+        }
+        let expected = "caveats\n  \
+            - id: the window was 131 ms [run 0; the like in 2 more]\n  \
+            - id: bytes of `a` [run 0, 2]\n  \
+            - id: seen always\n  \
+            - id: bytes of `b` [run 1]\n";
+        assert_eq!(caveats(&report, 100), expected);
+    }
 }
