@@ -15,25 +15,24 @@ const OUTPUT_HEADING: &str = "Output";
 
 /// The front door.
 pub fn schedload() -> Command {
+    schedload_with(Vec::new())
+}
+
+/// The front door for a profile whose parameters have these flags.
+pub fn schedload_with(flags: Vec<Arg>) -> Command {
     Command::new("schedload")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Synthetic multithreaded workloads for Linux scheduler and NUMA work")
         .after_help(exit::HELP)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(run(Vec::new()))
+        .subcommand(run(flags.clone()))
         .subcommand(list())
         .subcommand(show())
-        .subcommand(plan(Vec::new()))
+        .subcommand(plan(flags))
         .subcommand(host())
         .subcommand(report())
         .subcommand(completions())
-}
-
-/// The front door for a profile whose parameters have these flags.
-pub fn schedload_with(flags: Vec<Arg>) -> Command {
-    let more = flags.clone();
-    schedload().mut_subcommand("run", |_| run(flags)).mut_subcommand("plan", |_| plan(more))
 }
 
 /// A program of one profile, such as `schedload-pingpong`.

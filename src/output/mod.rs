@@ -48,7 +48,7 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "json",
-        about: "the whole report with its histograms, which `report` and `compare` read back",
+        about: "the whole report with its histograms, which `schedload report` reads back",
         render: json::render,
     },
     Format {
