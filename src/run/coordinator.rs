@@ -18,7 +18,7 @@ use crate::sys::cpu::CurrentCpu;
 use crate::sys::event::{self, Woken};
 use crate::sys::fd::{self, EventCount};
 use crate::sys::rights::OpenFiles;
-use crate::sys::scheduling::{self, Attributes};
+use crate::sys::scheduling::{self, Attributes, Hastened};
 use crate::sys::shared::page_bytes;
 use crate::sys::signal::{self, Blocked, Reporting};
 use crate::sys::usage::{Of, Usage, usage};
@@ -243,6 +243,10 @@ impl Coordinator<'_> {
             scheduling::set(&attributes)
                 .map_err(RunError::system("making the main thread SCHED_FIFO"))?;
         }
+        // Else the end of the window waits for a turn of everybody that is runnable: seconds, with
+        // some hundred tasks on a CPU.
+        let asked = self.control.coordinator_fifo.is_some();
+        let _hastened = if asked { None } else { Hastened::now() };
         if self.plan.warmup_ns == 0 {
             self.set_phase(Phase::Window);
         }
@@ -276,6 +280,10 @@ impl Coordinator<'_> {
 
     fn set_phase(&self, phase: Phase) {
         let control = self.memory.control();
+        if Phase::of(control.phase.load(Acquire)) == Phase::After {
+            // The last task has ended the window by itself.
+            return;
+        }
         match phase {
             Phase::Warmup => {}
             Phase::Window => control.window.begin.store(self.pace.clock.now(), Relaxed),
