@@ -77,11 +77,12 @@ impl Gate {
 }
 
 impl TaskGate {
-    /// Says that this task is ready.
-    pub(super) fn ready(self) -> Result<(), Errno> {
+    /// Says that this task is ready. Once all is `over`, nobody reads that any more, and a full
+    /// pipe must not hold it here.
+    pub(super) fn ready(self, over: impl Fn() -> bool) -> Result<(), Errno> {
         loop {
             match raw::write(self.ready, b".") {
-                Err(Errno::INTERRUPTED) => {}
+                Err(Errno::INTERRUPTED) if !over() => {}
                 other => return other.map(|_| ()),
             }
         }

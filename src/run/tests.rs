@@ -182,7 +182,7 @@ fn one_byte_opens_the_gate_for_all() {
         let tasks: Vec<_> = (0..20)
             .map(|_| {
                 let gate = gate.for_tasks();
-                scope.spawn(move || gate.ready().and_then(|()| gate.wait()))
+                scope.spawn(move || gate.ready(|| false).and_then(|()| gate.wait()))
             })
             .collect();
         let mut ready = 0;
@@ -204,7 +204,7 @@ fn waiting_for_tasks_ends_with_them_and_with_an_event() {
     let gate = Gate::new().unwrap();
     let event = fd::eventfd(EventCount::Sum).unwrap();
     let mut ready = 0;
-    gate.for_tasks().ready().unwrap();
+    gate.for_tasks().ready(|| false).unwrap();
     raw::write(event.as_raw_fd(), &1u64.to_ne_bytes()).unwrap();
     let waited = Gate::wait_ready(&gate.ready_out, &mut ready, 2, event.as_fd(), &|_| ());
     assert!(matches!(waited, Ok(Readiness::Event)), "it comes first");

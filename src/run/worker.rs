@@ -98,7 +98,8 @@ impl Worker<'_> {
         if let Err(Stop::Failed(failed)) = prepared {
             self.announce(failed);
         }
-        self.gate.ready().map_err(Stop::at_start(Tried::Write))?;
+        let over = || self.recorder.phase() == Phase::After;
+        self.gate.ready(over).map_err(Stop::at_start(Tried::Write))?;
         prepared?;
         self.gate.wait().map_err(Stop::at_start(Tried::WaitAtGate))?;
         if self.recorder.phase() == Phase::After {
