@@ -14,8 +14,8 @@ use crate::step::channel::find;
 const OPEN_FILES_RESERVE: u64 = 32;
 /// Tasks besides those of teams: the leader, and one to spare.
 const TASKS_RESERVE: u64 = 2;
-/// Touched stack of a thread and what the kernel keeps of it (bytes).
-const THREAD_BYTES: u64 = 12 * 1024;
+/// Touched stack of a thread, and the stack and task that the kernel keeps of it (bytes).
+const THREAD_BYTES: u64 = 40 * 1024;
 /// A plan is the same for any size of page; this one only rounds the estimate.
 const PAGE_BYTES: usize = 4096;
 /// Page tables, stack and copied pages of a forked process (bytes).

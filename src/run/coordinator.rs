@@ -18,11 +18,11 @@ use crate::sys::cpu::CurrentCpu;
 use crate::sys::event::{self, Woken};
 use crate::sys::fd::{self, EventCount};
 use crate::sys::rights::OpenFiles;
-use crate::sys::scheduling::{self, Attributes};
+use crate::sys::scheduling::{self, Attributes, Hastened};
 use crate::sys::shared::page_bytes;
 use crate::sys::signal::{self, Blocked, Reporting};
 use crate::sys::usage::{Of, Usage, usage};
-use crate::sys::{Errno, raw, thread};
+use crate::sys::{Errno, process, raw, thread};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -162,7 +162,7 @@ impl Coordinator<'_> {
         let Gate { ready_out, ready_in, go_out, go_in } = gate;
         let (ready, go, event) = (ready_in.as_fd(), go_out.as_fd(), self.event.as_fd());
         let mut leader = leader::spawn(self.plan, self.pace, self.memory, ready, go, event)
-            .map_err(RunError::system("starting the leader process"))?;
+            .map_err(RunError::system("starting /proc/self/exe as the leader process"))?;
         // From now on only the leader and its tasks hold it, so that its end is theirs.
         drop(ready_in);
         let tasks = Tasks::Processes { ready: &ready_out };
@@ -170,6 +170,8 @@ impl Coordinator<'_> {
         if ran.is_err() {
             self.abandon(&go_in, tasks);
         }
+        // A leader that somebody has stopped (SIGSTOP) would never end.
+        process::go_on(leader.id());
         let ended = leader.wait();
         let reaped_ns = self.memory.control().reaped_ns.load(Acquire);
         if reaped_ns == 0 {
@@ -248,6 +250,10 @@ impl Coordinator<'_> {
             scheduling::set(&attributes)
                 .map_err(RunError::system("making the main thread SCHED_FIFO"))?;
         }
+        // Else the end of the window waits for a turn of everybody that is runnable: seconds, with
+        // some hundred tasks on a CPU.
+        let asked = self.control.coordinator_fifo.is_some();
+        let _hastened = if asked { None } else { Hastened::now() };
         if self.plan.warmup_ns == 0 {
             self.set_phase(Phase::Window);
         }
@@ -281,6 +287,10 @@ impl Coordinator<'_> {
 
     fn set_phase(&self, phase: Phase) {
         let control = self.memory.control();
+        if Phase::of(control.phase.load(Acquire)) == Phase::After {
+            // The last task has ended the window by itself.
+            return;
+        }
         match phase {
             Phase::Warmup => {}
             Phase::Window => control.window.begin.store(self.pace.clock.now(), Relaxed),
@@ -350,28 +360,33 @@ impl Coordinator<'_> {
     /// to interrupt, hence again and again.
     fn get_out(&self, tasks: Tasks<'_, '_>) {
         const PAUSE_NS: u64 = 500_000;
+        /// Rounds between two attempts to have stopped processes (SIGSTOP) go on, so that they end.
+        const CONTINUE_EVERY: u64 = 200;
         if let Some(progress) = self.control.progress {
             progress(Progress::Stopping);
         }
         // A task that has nothing to wait for any more leaves by itself.
-        let mut patience = u32::from(matches!(self.end, End::Done));
-        loop {
+        let told_at_once = !matches!(self.end, End::Done);
+        for round in 0u64.. {
+            let tell = told_at_once || round > 0;
             let mut inside = 0;
             for task in 0..self.plan.n_tasks() as usize {
                 let slot = self.memory.slot(task);
                 if slot.state.load(Acquire) == TaskState::Running as u32 {
                     inside += 1;
-                    if patience == 0 {
-                        signal::interrupt(slot.pid.load(Relaxed), slot.tid.load(Relaxed));
+                    let (pid, tid) = (slot.pid.load(Relaxed), slot.tid.load(Relaxed));
+                    if tell {
+                        signal::interrupt(pid, tid);
+                    }
+                    if round % CONTINUE_EVERY == CONTINUE_EVERY - 1 {
+                        process::go_on(pid);
                     }
                 }
             }
             if inside == 0 {
                 return;
             }
-            if patience == 0
-                && let Tasks::Threads(channels) = tasks
-            {
+            if tell && let Tasks::Threads(channels) = tasks {
                 let ends = channels.iter().flat_map(|channels| &channels.ends);
                 ends.for_each(|end| end.channel.interrupt());
             }
@@ -380,7 +395,6 @@ impl Coordinator<'_> {
             {
                 return;
             }
-            patience = 0;
             clock::sleep(PAUSE_NS);
         }
     }

@@ -13,7 +13,7 @@ use super::worker::Worker;
 use super::{crew, failure};
 use crate::plan::{Form, Plan};
 use crate::record::Layout;
-use crate::record::memory::{Memory, TaskState};
+use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
 use crate::sys::cpu::CurrentCpu;
 use crate::sys::process::{self, Ended, FIRST_FD, Forked, Forker};
@@ -97,6 +97,8 @@ pub(super) fn spawn(
 /// A leader's whole life; its exit status.
 fn lead() -> i32 {
     signal::leave_stopping_to_parent();
+    // Started as /proc/self/exe, it would be called `exe`.
+    thread::set_name("schedload");
     let inherited = |n| fd::inherited(FIRST_FD + n);
     let (Ok(orders), Ok(memory), Ok(ready), Ok(go), Ok(event)) =
         (inherited(0), inherited(1), inherited(2), inherited(3), inherited(4))
@@ -143,6 +145,10 @@ impl Children<'_> {
         signal::be_interruptible().map_err(|errno| (Could::Lead, errno))?;
         let forker = Forker::new().map_err(|errno| (Could::Lead, errno))?;
         for copy in 0..stage.plan.copies {
+            if Phase::of(stage.memory.control().phase.load(Relaxed)) == Phase::After {
+                // The run was given up while we were at it.
+                return Ok(());
+            }
             let channels = Channels::open(stage.plan, stage.memory, copy)
                 .map_err(|(_, error)| (Could::OpenChannels, error.errno))?;
             // All are prepared before the first is forked: memory that we write to between two

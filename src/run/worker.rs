@@ -77,6 +77,7 @@ impl thread::Task for Worker<'_> {
             self.announce(failed);
         }
         if !self.background && self.memory.control().n_foreground.fetch_sub(1, AcqRel) == 1 {
+            self.end_window();
             self.wake_coordinator();
         }
         self.keep_kernel_counts();
@@ -246,6 +247,16 @@ impl Worker<'_> {
         match Failed::of_hitch(at, hitch) {
             Some(failed) => Err(Stop::Failed(failed)),
             None => Ok(()),
+        }
+    }
+
+    /// The last one of the foreground has done its steps, and nothing counts any more: the
+    /// coordinator would only know once it has its turn.
+    fn end_window(&self) {
+        let control = self.memory.control();
+        if self.recorder.phase() == Phase::Window {
+            control.window.end.store(self.clock.now(), Relaxed);
+            control.phase.store(Phase::After as u32, Release);
         }
     }
 

@@ -114,6 +114,12 @@ pub(crate) fn reap() -> Result<Option<(u32, Ended)>, Errno> {
     }
 }
 
+/// Has a stopped process go on (SIGCONT); nothing to one that is not stopped, or gone.
+pub fn go_on(pid: u32) {
+    // SAFETY: no pointers; the caller names a process of its own run.
+    unsafe { libc::kill(pid as libc::pid_t, libc::SIGCONT) };
+}
+
 /// Kills a process for good.
 pub fn kill(pid: u32) {
     // SAFETY: no pointers; the caller names a child that it has not reaped.

@@ -43,6 +43,10 @@ impl Disposition {
             Ok(Disposition { signal, before })
         }
     }
+
+    fn was_ignored(&self) -> bool {
+        self.before.sa_sigaction == libc::SIG_IGN
+    }
 }
 
 impl Drop for Disposition {
@@ -75,7 +79,8 @@ extern "C" fn caught(signal: libc::c_int) {
 }
 
 /// Catches SIGINT, SIGTERM and SIGHUP until dropped: they are noted instead of ending the process.
-/// A second one of the same kind ends it as usual.
+/// A second one of the same kind ends it as usual. A SIGHUP that is ignored stays so, as nohup
+/// wants it.
 pub struct Stopping(
     #[expect(dead_code, reason = "restores the dispositions when dropped")] Vec<Disposition>,
 );
@@ -86,8 +91,15 @@ impl Stopping {
         CAUGHT.store(0, Ordering::Relaxed);
         let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
         let handler = handler as libc::sighandler_t;
-        let set = |signal| Disposition::set(signal, handler, libc::SA_RESETHAND);
-        Ok(Stopping(signals.into_iter().map(set).collect::<Result<_, _>>()?))
+        let mut caught = Vec::new();
+        for signal in signals {
+            let disposition = Disposition::set(signal, handler, libc::SA_RESETHAND)?;
+            // Dropped, it is as before.
+            if signal != libc::SIGHUP || !disposition.was_ignored() {
+                caught.push(disposition);
+            }
+        }
+        Ok(Stopping(caught))
     }
 }
 

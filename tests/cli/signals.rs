@@ -80,8 +80,9 @@ fn await_tasks(child: &Child, n: usize) -> Vec<u32> {
 /// The program's output, and that none of these processes outlives it.
 fn end(child: Child, processes: &[u32]) -> Output {
     let output = child.wait_with_output().unwrap();
-    let gone = |pid: &u32| match fs::read_to_string(format!("/proc/{pid}/comm")) {
-        Ok(name) => !name.starts_with("schedload"),
+    // Tasks have names of their own, so it is not the name that tells; nobody may have reaped them.
+    let gone = |pid: &u32| match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(stat) => stat.rsplit_once(')').is_none_or(|(_, rest)| rest.starts_with(" Z")),
         Err(_) => true,
     };
     await_some("the end of all processes", || processes.iter().all(gone).then_some(()));
@@ -197,4 +198,37 @@ fn a_killed_leader_fails_the_run() {
     let output = end(child, &processes);
     assert_eq!(output.status.code(), Some(3));
     assert!(!String::from_utf8(output.stdout).unwrap().contains("Time:"));
+}
+
+#[test]
+fn a_run_under_nohup_outlives_its_terminal() {
+    let mut command = Command::new("nohup");
+    command.args([SCHEDLOAD, "run", "pingpong", "--duration", "1s", "--json", "-"]);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = child.spawn().unwrap();
+    let processes = await_tasks(&child, 2);
+    kill("-HUP", child.id());
+    let output = end(child, &processes);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Whether a process has waited so often: more than it takes to get to the gate.
+fn has_switched(pid: u32, least: u64) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line.and_then(|n| n.trim().parse::<u64>().ok()).is_some_and(|n| n > least)
+}
+
+#[test]
+fn stopped_processes_do_not_hold_up_the_end() {
+    let line = "run pingpong --as processes --warmup 0 --duration 1s --kind futex --json -";
+    for n_stopped in [1, 3] {
+        let child = start(SCHEDLOAD, line);
+        let processes = await_tasks(&child, 2);
+        await_some("the window", || processes.last().filter(|&&pid| has_switched(pid, 100)));
+        // The leader is the first; with one, it is a task.
+        processes.iter().rev().take(n_stopped).for_each(|&pid| kill("-STOP", pid));
+        let output = end(child, &processes);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }

@@ -136,6 +136,33 @@ fn a_blocked_wake_is_interrupted() {
     }
 }
 
+/// For kinds that a signal does not get out: not one of many each time they are interrupted.
+#[test]
+fn many_get_out_at_once() {
+    const MANY: usize = 200;
+    const CALLS: u32 = 20;
+    for kind in KINDS.iter().filter(|kind| ["condvar", "queue"].contains(&kind.name)) {
+        let out = AtomicU32::new(0);
+        with_channel(kind, Scope::Private, |channel| {
+            std::thread::scope(|threads| {
+                for _ in 0..MANY {
+                    threads.spawn(|| {
+                        while channel.wait(&mut [0; BYTES]).is_ok() {}
+                        out.fetch_add(1, Ordering::Release);
+                    });
+                }
+                let mut calls = 0;
+                while out.load(Ordering::Acquire) < MANY as u32 {
+                    channel.interrupt();
+                    calls += 1;
+                    std::thread::sleep(std::time::Duration::from_millis(50));
+                }
+                assert!(calls <= CALLS, "{}: {calls} calls for {MANY} tasks", kind.name);
+            });
+        });
+    }
+}
+
 #[test]
 fn names_are_unique() {
     for kind in KINDS {

@@ -44,11 +44,12 @@ impl Channel for Queue {
 
     fn interrupt(&self) {
         // A full queue has blocked wakers and no blocked wakees, an empty one the reverse: make
-        // room for the one, send word to the other, one each time we are called.
+        // room for the one, send word to the other, to as many as it holds each time we are called.
         if self.out.is_full() {
-            let _ = self.out.try_recv();
+            (0..CAPACITY).map_while(|_| self.out.try_recv().ok()).for_each(drop);
         } else {
-            let _ = self.into.try_send(Item::Stop);
+            let words = (0..CAPACITY).map_while(|_| self.into.try_send(Item::Stop).ok());
+            words.for_each(drop);
         }
     }
 }
