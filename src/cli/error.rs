@@ -82,7 +82,16 @@ impl Error {
 
 /// Whether the system had too little of something, or did not allow it.
 fn is_shortage(errno: Errno) -> bool {
-    let shortages =
-        [libc::EAGAIN, libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EPERM, libc::EACCES];
+    let shortages = [
+        libc::EAGAIN,
+        libc::EMFILE,
+        libc::ENFILE,
+        libc::ENOMEM,
+        libc::EPERM,
+        libc::EACCES,
+        // No loopback interface, as in a network namespace of its own.
+        libc::ENETUNREACH,
+        libc::EADDRNOTAVAIL,
+    ];
     shortages.contains(&errno.0)
 }

@@ -175,10 +175,11 @@ impl Param {
             Ok(_) => {}
         }
         let is_literal = expr.constant().is_some();
-        if unit == Unit::Count && is_literal && value.fract() != 0.0 {
+        let is_whole = matches!(unit, Unit::Count | Unit::Bytes);
+        if is_whole && is_literal && value.fract() != 0.0 {
             return Err(self.error(&expr.text, "must be a whole number"));
         }
-        let value = if unit == Unit::Count { value.floor() } else { value };
+        let value = if is_whole { value.floor() } else { value };
         let most = limits.1.min(NUMBER_MAX);
         if value < limits.0 || value > most {
             let range = described_range(value, (limits.0, most), unit);
@@ -246,7 +247,11 @@ mod tests {
         check(&Param::number("bytes", "4 B"), &[("100", Ok(100.0)), ("4 KiB", Ok(4096.0))]);
         check(
             &Param::number("bytes", "4 B").at_least(1),
-            &[("0", Err("bytes = 0: must be 1B or more"))],
+            &[
+                ("0", Err("bytes = 0: must be 1B or more")),
+                ("1.5", Err("bytes = 1.5: must be a whole number")),
+                ("7 B / 2", Ok(3.0)),
+            ],
         );
     }
 

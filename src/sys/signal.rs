@@ -99,6 +99,8 @@ impl Stopping {
                 caught.push(disposition);
             }
         }
+        // A file that may not grow is then an error of the write, which can be told.
+        caught.push(Disposition::set(libc::SIGXFSZ, libc::SIG_IGN, 0)?);
         Ok(Stopping(caught))
     }
 }

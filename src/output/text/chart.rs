@@ -41,7 +41,7 @@ pub(super) fn drawn(row: &Latency, title: &str, width: usize) -> Option<String> 
             ]
         })
         .collect();
-    let header = ["from", "count", "share", "up to", ""];
+    let header = ["from", "count", "share", "cum.", ""];
     Some(format!("{title}: histogram\n{}", table(&header, &rows, 2)))
 }
 

@@ -40,11 +40,10 @@ fn migrations(host: &HostFacts, run: &Run, width: usize) -> String {
         }
         text += &wrapped("  ", &facts, width);
     }
-    let kernel = format!(
-        "the kernel counted {} in the whole run; by cause: {}",
-        counted(&all.kernel),
-        counted(&all.by_cause)
-    );
+    let mut kernel = format!("the kernel counted {} in the whole run", counted(&all.kernel));
+    if all.by_cause.value.is_some() {
+        kernel += &format!("; by cause: {}", counted(&all.by_cause));
+    }
     text + &wrapped("  ", &kernel, width)
 }
 
@@ -70,7 +69,7 @@ fn by_distance(host: &HostFacts, all: &Migrations, window_s: f64, width: usize) 
     header.extend(&names);
     let row = |name: &str, total: u64, by: &BTreeMap<String, u64>| {
         let per_s = match window_s > 0.0 {
-            true => unit::count((total as f64 / window_s).round()),
+            true => unit::count(total as f64 / window_s),
             false => NONE.to_owned(),
         };
         let share = percent_of(total, all.total);

@@ -100,7 +100,7 @@ fn caveats(report: &Report, width: usize) -> String {
             }
             false => format!(" [run {}; the like in {} more]", found[0].0, found.len() - 1),
         };
-        wrapped("  - ", &format!("{}: {}{of}", caveat.id, caveat.text), width)
+        wrapped("  - ", &format!("{}{of}", caveat.text), width)
     });
     format!("caveats\n{}", lines.collect::<String>())
 }
