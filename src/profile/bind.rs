@@ -250,7 +250,7 @@ mod tests {
             &[
                 ("0", Err("bytes = 0: must be 1B or more")),
                 ("1.5", Err("bytes = 1.5: must be a whole number")),
-                ("7 B / 2", Ok(3.0)),
+                ("cpus * 1 B / 3", Ok(2.0)),
             ],
         );
     }

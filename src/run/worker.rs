@@ -273,7 +273,9 @@ impl Worker<'_> {
         while raw::write(self.event, &1u64.to_ne_bytes()) == Err(Errno::INTERRUPTED) {}
     }
 
-    /// The kernel's own numbers of this task, which are gone when it is.
+    /// The kernel's own numbers of this task, which are gone when it is. Not inlined, so that its
+    /// buffer is no part of the stack that a task touches on its way to the gate.
+    #[inline(never)]
     fn keep_kernel_counts(&self) {
         let slot = self.recorder.slot();
         let store = |at: usize, reading: Reading<u64>| {

@@ -135,10 +135,10 @@ mod tests {
                 .collect();
         }
         let expected = "caveats\n  \
-            - id: the window was 131 ms [run 0; the like in 2 more]\n  \
-            - id: bytes of `a` [run 0, 2]\n  \
-            - id: seen always\n  \
-            - id: bytes of `b` [run 1]\n";
+            - the window was 131 ms [run 0; the like in 2 more]\n  \
+            - bytes of `a` [run 0, 2]\n  \
+            - seen always\n  \
+            - bytes of `b` [run 1]\n";
         assert_eq!(caveats(&report, 100), expected);
     }
 }
