@@ -44,6 +44,8 @@ plain! {
         pub failed: AtomicU32,
         /// What the leader could not do, see `run::leader`.
         pub leader_call: AtomicU32,
+        /// Number of the channel that it could not open.
+        pub leader_channel: AtomicU32,
         pub leader_errno: AtomicI32,
         /// CLOCK_MONOTONIC when the leader had reaped the last task (ns).
         pub reaped_ns: AtomicU64,

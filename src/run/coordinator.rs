@@ -8,7 +8,7 @@ use super::program::Channels;
 use super::stage::{Pace, Stage};
 use super::worker::Worker;
 use super::{Control, Progress, RunError, cost, crew, failure, roster};
-use crate::plan::{Form, Plan};
+use crate::plan::{ChannelPlan, Form, Plan};
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
 use crate::record::recording::{End, HarnessCost, Recording};
@@ -116,10 +116,8 @@ impl Coordinator<'_> {
             event: self.event.as_raw_fd(),
         };
         let open = |copy| {
-            Channels::open(plan, memory, copy).map_err(|(name, error)| {
-                let what = format!("opening channel `{name}`: {}", error.call);
-                RunError::System { what, errno: error.errno }
-            })
+            Channels::open(plan, memory, copy)
+                .map_err(|(channel, error)| self.not_opened(channel, error.call, error.errno))
         };
         let channels: Vec<Channels<'_>> = (0..plan.copies).map(open).collect::<Result<_, _>>()?;
         let tasks = Tasks::Threads(&channels);
@@ -220,6 +218,10 @@ impl Coordinator<'_> {
             0 => {}
             could => {
                 let errno = Errno(control.leader_errno.load(Relaxed));
+                if could == Could::OpenChannels as u32 {
+                    let channel = control.leader_channel.load(Relaxed) as usize;
+                    return Err(self.not_opened(channel, "in the leader process", errno));
+                }
                 let what = format!("the leader process could not {}", Could::words(could));
                 return Err(RunError::System { what, errno });
             }
@@ -237,6 +239,11 @@ impl Coordinator<'_> {
                 })
             }
         }
+    }
+
+    fn not_opened(&self, channel: usize, call: &str, errno: Errno) -> RunError {
+        let ChannelPlan { name, kind, .. } = &self.plan.channels[channel];
+        RunError::System { what: format!("opening channel `{name}` ({kind}): {call}"), errno }
     }
 
     /// From opening the gate until no task has anything left to do.

@@ -149,8 +149,11 @@ impl Children<'_> {
                 // The run was given up while we were at it.
                 return Ok(());
             }
-            let channels = Channels::open(stage.plan, stage.memory, copy)
-                .map_err(|(_, error)| (Could::OpenChannels, error.errno))?;
+            let opened = Channels::open(stage.plan, stage.memory, copy);
+            let channels = opened.map_err(|(channel, error)| {
+                stage.memory.control().leader_channel.store(channel as u32, Relaxed);
+                (Could::OpenChannels, error.errno)
+            })?;
             // All are prepared before the first is forked: memory that we write to between two
             // forks is copied once more for each.
             let mut processes = crew::workers(stage, copy, &channels, Form::Processes);

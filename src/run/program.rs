@@ -33,18 +33,18 @@ impl<'a> Channels<'a> {
     ///
     /// # Errors
     ///
-    /// The name of the channel that could not be opened, and why.
+    /// The number of the channel that could not be opened, and why.
     pub(super) fn open(
         plan: &Plan,
         memory: &'a Memory,
         copy: u32,
-    ) -> Result<Channels<'a>, (String, OpenError)> {
+    ) -> Result<Channels<'a>, (usize, OpenError)> {
         let mut ends = Vec::new();
         let mut first = Vec::new();
         for (number, channel) in plan.channels.iter().enumerate() {
             first.push(ends.len());
             let unknown = OpenError { call: "finding the kind", errno: Errno(libc::EINVAL) };
-            let kind = channel::find(&channel.kind).ok_or((channel.name.clone(), unknown))?;
+            let kind = channel::find(&channel.kind).ok_or((number, unknown))?;
             let scope = if channel.across_processes { Scope::Shared } else { Scope::Private };
             for instance in 0..channel.count as usize {
                 let (offset, _) = memory.layout.channel(copy as usize, number, instance);
@@ -52,7 +52,7 @@ impl<'a> Channels<'a> {
                 let opening = Opening { scope, bytes, shared: &memory.shared, offset };
                 let opened = (kind.open)(&opening);
                 ends.push(End {
-                    channel: opened.map_err(|error| (channel.name.clone(), error))?,
+                    channel: opened.map_err(|error| (number, error))?,
                     ring: memory.ring(copy as usize, number, instance),
                     wake_is: if kind.wake_blocks { Since::Sleeping } else { Since::Running },
                 });
