@@ -17,5 +17,5 @@ pub use cpulist::CpuList;
 pub use id::{CpuId, NodeId};
 pub use random::Random;
 pub use reading::{Absence, Reading, State};
-pub use relation::{Distance, Place, Relation};
+pub use relation::{Place, Relation};
 pub use unit::Unit;

@@ -28,9 +28,6 @@ pub enum Relation {
     CrossNode = 4,
 }
 
-/// How far a migration went: a [`Relation`] that is not `SameCpu`.
-pub type Distance = Relation;
-
 impl Relation {
     pub const ALL: [Relation; 5] = [
         Relation::SameCpu,
