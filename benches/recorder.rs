@@ -21,7 +21,7 @@ use schedload::record::recorder::{Recorder, Recorders, Since};
 use schedload::record::stamp::{self, Ring, Stamp};
 use schedload::report::Report;
 use schedload::run::{self, Control};
-use schedload::step::channel::{self, Opening, Scope};
+use schedload::step::channel::{self, Channel as _, Opening, Scope};
 use schedload::sys::clock::{Clock, Source, monotonic_ns};
 use schedload::sys::cpu::CurrentCpu;
 use schedload::sys::{Shared, fd, raw, scheduling};

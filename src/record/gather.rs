@@ -244,7 +244,8 @@ mod tests {
     #[test]
     fn only_who_checked_out_has() {
         let memory = memory();
-        for state in [TaskState::Absent, TaskState::Running, TaskState::Killed] {
+        for state in [TaskState::Absent, TaskState::Running, TaskState::Leaving, TaskState::Killed]
+        {
             memory.slot(0).state.store(state as u32, Relaxed);
             assert!(!tasks(&memory, &ids())[0].checked_out, "{state:?}");
         }

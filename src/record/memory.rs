@@ -67,6 +67,8 @@ pub enum TaskState {
     /// Not created, or not yet begun.
     Absent = 0,
     Running = 1,
+    /// Its steps are done; it waits for the end of the window.
+    Leaving = 4,
     /// It has ended by itself; its slot is complete.
     CheckedOut = 2,
     /// It ended without checking out.

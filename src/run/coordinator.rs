@@ -6,13 +6,14 @@ use super::gate::{Gate, Readiness};
 use super::leader::{self, Could};
 use super::program::Channels;
 use super::stage::{Pace, Stage};
-use super::worker::Worker;
+use super::worker::{self, Worker};
 use super::{Control, Progress, RunError, cost, crew, failure, roster};
 use crate::plan::{ChannelPlan, Form, Plan};
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
 use crate::record::recording::{End, HarnessCost, Recording};
 use crate::record::{Layout, gather};
+use crate::step::channel::Channel;
 use crate::sys::clock::{self, Clock, Source};
 use crate::sys::cpu::CurrentCpu;
 use crate::sys::event::{self, Woken};
@@ -376,16 +377,23 @@ impl Coordinator<'_> {
         let told_at_once = !matches!(self.end, End::Done);
         for round in 0u64.. {
             let tell = told_at_once || round > 0;
+            let again = round % CONTINUE_EVERY == CONTINUE_EVERY - 1;
+            if round == 0 || again {
+                // As many as can leave at once; each lets the next one go.
+                worker::release_leaving(self.memory, self.plan.cpus.len() as u32);
+            }
             let mut inside = 0;
             for task in 0..self.plan.n_tasks() as usize {
                 let slot = self.memory.slot(task);
-                if slot.state.load(Acquire) == TaskState::Running as u32 {
+                let state = slot.state.load(Acquire);
+                let running = state == TaskState::Running as u32;
+                if running || state == TaskState::Leaving as u32 {
                     inside += 1;
                     let (pid, tid) = (slot.pid.load(Relaxed), slot.tid.load(Relaxed));
-                    if tell {
+                    if tell && running {
                         signal::interrupt(pid, tid);
                     }
-                    if round % CONTINUE_EVERY == CONTINUE_EVERY - 1 {
+                    if again {
                         process::go_on(pid);
                     }
                 }

@@ -8,7 +8,7 @@ use crate::plan::{Op, Pick, Plan};
 use crate::record::Memory;
 use crate::record::recorder::Since;
 use crate::record::stamp::{self, Ring};
-use crate::step::channel::{self, Channel, OpenError, Opening, Scope};
+use crate::step::channel::{self, Instance, OpenError, Opening, Scope};
 use crate::step::work;
 use crate::sys::Errno;
 
@@ -21,7 +21,7 @@ pub(super) struct Channels<'a> {
 
 /// One instance of a channel and what goes with it.
 pub(super) struct End<'a> {
-    pub channel: Box<dyn Channel + 'a>,
+    pub channel: Instance<'a>,
     /// Where its stamps are, unless messages carry them.
     pub ring: Option<Ring<'a>>,
     /// What a CPU change over a wake is.

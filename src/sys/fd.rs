@@ -81,10 +81,18 @@ impl From<Errno> for Broken {
     }
 }
 
-/// Reads until `buffer` is full.
+/// Reads until `buffer` is full. The first call is inlined, since most often it is the only one.
 #[inline(always)]
 pub fn read_whole(fd: RawFd, buffer: &mut [u8]) -> Result<(), Broken> {
-    let mut done = raw::read(fd, buffer)?;
+    match raw::read(fd, buffer)? {
+        n if n == buffer.len() => Ok(()),
+        n => read_rest(fd, buffer, n),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn read_rest(fd: RawFd, buffer: &mut [u8], mut done: usize) -> Result<(), Broken> {
     while done != buffer.len() {
         match raw::read(fd, &mut buffer[done..])? {
             0 => return Err(Broken::Ended),
@@ -94,10 +102,18 @@ pub fn read_whole(fd: RawFd, buffer: &mut [u8]) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Writes all of `buffer`.
+/// Writes all of `buffer`, the first call inlined.
 #[inline(always)]
 pub fn write_whole(fd: RawFd, buffer: &[u8]) -> Result<(), Broken> {
-    let mut done = raw::write(fd, buffer)?;
+    match raw::write(fd, buffer)? {
+        n if n == buffer.len() => Ok(()),
+        n => write_rest(fd, buffer, n),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn write_rest(fd: RawFd, buffer: &[u8], mut done: usize) -> Result<(), Broken> {
     while done != buffer.len() {
         done += raw::write(fd, &buffer[done..])?;
     }

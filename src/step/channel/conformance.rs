@@ -1,6 +1,6 @@
 //! One suite for all kinds: it walks the rows, so that a new kind is held to the contract.
 
-use super::{Channel, Hitch, KINDS, Kind, Opening, Scope, Shape};
+use super::{Channel, Hitch, Instance, KINDS, Kind, Opening, Scope, Shape};
 use crate::sys::{Shared, signal, thread};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -12,11 +12,11 @@ fn waiting() -> impl Iterator<Item = &'static Kind> {
     KINDS.iter().filter(|kind| kind.name != "null")
 }
 
-fn with_channel(kind: &Kind, scope: Scope, test: impl FnOnce(&dyn Channel)) {
+fn with_channel(kind: &Kind, scope: Scope, test: impl FnOnce(&Instance<'_>)) {
     let shared = Shared::create(4096).unwrap();
     let opening = Opening { scope, bytes: BYTES, shared: &shared, offset: 0 };
     let channel = (kind.open)(&opening).unwrap();
-    test(&*channel);
+    test(&channel);
 }
 
 /// `wakers` send numbered messages to `wakees`; everything sent must arrive once, as it was.
@@ -93,7 +93,7 @@ fn a_wake_before_the_wait_is_kept() {
 
 /// Starts a task that repeats `body` until it returns `Interrupted`, and gets it out as the
 /// coordinator of a run does.
-fn gets_out(kind: &Kind, body: impl Fn(&dyn Channel) -> Result<(), Hitch> + Send + Copy) {
+fn gets_out(kind: &Kind, body: impl Fn(&Instance<'_>) -> Result<(), Hitch> + Send + Copy) {
     signal::be_interruptible().unwrap();
     let (tid, out) = (AtomicU32::new(0), AtomicU32::new(0));
     with_channel(kind, Scope::Private, |channel| {

@@ -2,24 +2,26 @@
 //!
 //! Must not know: what a message holds; none is carried.
 
-use super::{Call, Channel, Hitch, OpenError, Opening};
+use super::{Call, Channel, Hitch, Instance, OpenError, Opening};
 use crate::sys::fd::{self, EventCount, read_whole, write_whole};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-struct Eventfd(OwnedFd);
+pub(super) struct Eventfd(OwnedFd);
 
-pub(super) fn open<'a>(_: &Opening<'a>) -> Result<Box<dyn Channel + 'a>, OpenError> {
+pub(super) fn open<'a>(_: &Opening<'a>) -> Result<Instance<'a>, OpenError> {
     let fd = fd::eventfd(EventCount::Semaphore);
     let fd = fd.map_err(|errno| OpenError { call: "eventfd", errno })?;
-    Ok(Box::new(Eventfd(fd)))
+    Ok(Instance::from(Eventfd(fd)))
 }
 
 impl Channel for Eventfd {
+    #[inline(always)]
     fn wake(&self, _: &[u8]) -> Result<(), Hitch> {
         let one = 1u64.to_ne_bytes();
         write_whole(self.0.as_raw_fd(), &one).map_err(Hitch::from_broken(Call::Write))
     }
 
+    #[inline(always)]
     fn wait(&self, _: &mut [u8]) -> Result<(), Hitch> {
         let mut count = [0; 8];
         read_whole(self.0.as_raw_fd(), &mut count).map_err(Hitch::from_broken(Call::Read))

@@ -3,7 +3,7 @@
 //! A waker calls into the kernel only if somebody waits, as every lock built on futexes does.
 //! Must not know: what a message holds; none is carried.
 
-use super::{Call, Channel, Hitch, OpenError, Opening, Scope};
+use super::{Call, Channel, Hitch, Instance, OpenError, Opening, Scope};
 use crate::plain;
 use crate::sys::{Errno, futex};
 use std::sync::atomic::AtomicU32;
@@ -21,17 +21,18 @@ plain! {
 /// Messages that may lie posted and not taken; what is above leaves room for wakers at once.
 const FULL: u32 = u32::MAX / 2;
 
-struct Futex<'a> {
+pub(super) struct Futex<'a> {
     semaphore: &'a Semaphore,
     scope: Scope,
 }
 
-pub(super) fn open<'a>(opening: &Opening<'a>) -> Result<Box<dyn Channel + 'a>, OpenError> {
+pub(super) fn open<'a>(opening: &Opening<'a>) -> Result<Instance<'a>, OpenError> {
     let semaphore = opening.shared.at(opening.offset);
-    Ok(Box::new(Futex { semaphore, scope: opening.scope }))
+    Ok(Instance::from(Futex { semaphore, scope: opening.scope }))
 }
 
 impl Channel for Futex<'_> {
+    #[inline(always)]
     fn wake(&self, _: &[u8]) -> Result<(), Hitch> {
         // Pairs with the Acquire in `wait`. SeqCst against `waiting`: either we see the wakee's
         // mark here, or it sees our count before it sleeps.
@@ -48,6 +49,7 @@ impl Channel for Futex<'_> {
         Ok(())
     }
 
+    #[inline(always)]
     fn wait(&self, _: &mut [u8]) -> Result<(), Hitch> {
         if self.take() {
             return Ok(());
@@ -72,7 +74,7 @@ impl Channel for Futex<'_> {
 
 impl Futex<'_> {
     /// Takes one if there is one.
-    #[inline]
+    #[inline(always)]
     fn take(&self) -> bool {
         let count = &self.semaphore.count;
         let mut now = count.load(SeqCst);

@@ -5,7 +5,7 @@
 //! stopping goes through [`Channel::interrupt`]. Must not know: what a message holds; it carries
 //! none.
 
-use super::{Channel, Hitch, OpenError, Opening};
+use super::{Channel, Hitch, Instance, OpenError, Opening};
 use crossbeam::channel::{Receiver, Sender, bounded};
 
 /// Messages that fit before a waker blocks; about what a pipe holds of hackbench's.
@@ -18,22 +18,25 @@ enum Item {
     Stop,
 }
 
-struct Queue {
+pub(super) struct Queue {
     into: Sender<Item>,
     out: Receiver<Item>,
 }
 
-pub(super) fn open<'a>(_: &Opening<'a>) -> Result<Box<dyn Channel + 'a>, OpenError> {
+pub(super) fn open<'a>(_: &Opening<'a>) -> Result<Instance<'a>, OpenError> {
     let (into, out) = bounded(CAPACITY);
-    Ok(Box::new(Queue { into, out }))
+    Ok(Instance::from(Queue { into, out }))
 }
 
 impl Channel for Queue {
+    // Too large to be in the step loop.
+    #[inline(never)]
     fn wake(&self, _: &[u8]) -> Result<(), Hitch> {
         // Both ends live as long as `self`, so neither call can find the other side gone.
         self.into.send(Item::Message).map_err(|_| Hitch::Ended)
     }
 
+    #[inline(never)]
     fn wait(&self, _: &mut [u8]) -> Result<(), Hitch> {
         match self.out.recv() {
             Ok(Item::Message) => Ok(()),

@@ -4,9 +4,9 @@
 //! Must not know: anything beyond its descriptors.
 
 use super::stream::Stream;
-use super::{Channel, OpenError, Opening};
+use super::{Instance, OpenError, Opening};
 use crate::sys::socket;
 
-pub(super) fn open<'a>(_: &Opening<'a>) -> Result<Box<dyn Channel + 'a>, OpenError> {
+pub(super) fn open<'a>(_: &Opening<'a>) -> Result<Instance<'a>, OpenError> {
     Stream::open("socketpair", socket::unix_pair())
 }

@@ -2,7 +2,7 @@
 //!
 //! Must not know: how the pair was made.
 
-use super::{Call, Channel, Hitch, OpenError};
+use super::{Call, Channel, Hitch, Instance, OpenError};
 use crate::sys::Errno;
 use crate::sys::fd::{read_whole, write_whole};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -18,19 +18,19 @@ impl Stream {
     pub(super) fn open<'a>(
         call: &'static str,
         pair: Result<(OwnedFd, OwnedFd), Errno>,
-    ) -> Result<Box<dyn Channel + 'a>, OpenError> {
+    ) -> Result<Instance<'a>, OpenError> {
         let (out, into) = pair.map_err(|errno| OpenError { call, errno })?;
-        Ok(Box::new(Stream { out, into }))
+        Ok(Instance::from(Stream { out, into }))
     }
 }
 
 impl Channel for Stream {
-    #[inline]
+    #[inline(always)]
     fn wake(&self, message: &[u8]) -> Result<(), Hitch> {
         write_whole(self.into.as_raw_fd(), message).map_err(Hitch::from_broken(Call::Write))
     }
 
-    #[inline]
+    #[inline(always)]
     fn wait(&self, message: &mut [u8]) -> Result<(), Hitch> {
         read_whole(self.out.as_raw_fd(), message).map_err(Hitch::from_broken(Call::Read))
     }
