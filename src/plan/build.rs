@@ -10,8 +10,8 @@ use super::placement::{self, Members, PlaceWords};
 use super::resolve::{self, ChannelWords};
 use super::scope::{Scope, suggestion, typed};
 use super::{
-    ChannelPlan, Form, Needs, Op, Overrides, Plan, PlanCpu, PlanError, Refusal, Scheduling,
-    TeamPlan, hash, needs, scheduling, traffic,
+    ChannelPlan, Form, Needs, Op, Overrides, Plan, PlanCpu, PlanError, PlanNode, Refusal,
+    Scheduling, TeamPlan, hash, needs, scheduling, traffic,
 };
 use crate::base::Unit;
 use crate::host::Host;
@@ -146,8 +146,11 @@ impl Parts {
             seed: overrides.seed.unwrap_or(SEED),
             hash: String::new(),
             cpus: cpus(host),
+            nodes: nodes(host),
+            instances: 1,
             copies,
             channels,
+            memory: Vec::new(),
             teams,
             duration_ns,
             warmup_ns,
@@ -200,6 +203,7 @@ impl TeamPart {
             size: self.size,
             form: self.form,
             background: self.background,
+            spawned: false,
             scheduling: self.scheduling,
             cpus: Vec::new(),
             ops,
@@ -310,6 +314,12 @@ fn cpus(host: &Host) -> Vec<PlanCpu> {
     let cpus = host.topology.cpus.iter();
     cpus.map(|cpu| PlanCpu { id: cpu.id, place: cpu.place, allowed: host.allowed.contains(cpu.id) })
         .collect()
+}
+
+fn nodes(host: &Host) -> Vec<PlanNode> {
+    let nodes = host.topology.nodes.iter();
+    // A kernel without NUMA tells of no node's memory, and has all of it on node 0.
+    nodes.map(|node| PlanNode { id: node.id, has_memory: node.memory_bytes != Some(0) }).collect()
 }
 
 /// Places the members and asks whether this host can run it.

@@ -24,7 +24,7 @@ mod traffic;
 pub use error::{PlanError, Refusal};
 pub use show::show;
 
-use crate::base::{CpuId, CpuList, Place};
+use crate::base::{CpuId, CpuList, NodeId, Place};
 use crate::host::Host;
 use crate::profile::Profile;
 use crate::profile::expr::Node;
@@ -55,8 +55,14 @@ pub struct Plan {
     pub hash: String,
     /// All online CPUs, sorted by id; tasks may use those that are allowed.
     pub cpus: Vec<PlanCpu>,
+    /// All NUMA nodes, sorted by id, also those without CPUs or without memory.
+    pub nodes: Vec<PlanNode>,
+    /// Sets of processes that each run the whole pattern, with `copies / instances` copies.
+    pub instances: u32,
+    /// Over all instances.
     pub copies: u32,
     pub channels: Vec<ChannelPlan>,
+    pub memory: Vec<MemoryPlan>,
     pub teams: Vec<TeamPlan>,
     /// Length of the window (ns); `None`: until the foreground teams have done their steps.
     pub duration_ns: Option<u64>,
@@ -71,6 +77,77 @@ pub struct PlanCpu {
     pub id: CpuId,
     pub place: Place,
     pub allowed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanNode {
+    pub id: NodeId,
+    pub has_memory: bool,
+}
+
+/// A region of memory in each instance, or one for all: `count` slices of `slice_bytes` each, one
+/// behind the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MemoryPlan {
+    pub name: String,
+    /// Whole pages.
+    pub slice_bytes: u64,
+    pub count: u32,
+    pub first_touch: FirstTouch,
+    /// By slice; one for all slices if there is only one.
+    pub policies: Vec<MemoryPolicy>,
+    pub huge: HugePages,
+    pub sharing: Sharing,
+}
+
+/// Who writes a page first, and so decides where it is unless a policy does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FirstTouch {
+    /// Before the gate, the first task that names the slice as `[me]`.
+    Owner,
+    /// Before the gate, the members of this team in turn.
+    Team(u32),
+    /// Before any task starts, the thread that starts them.
+    Main,
+    /// The same, with a policy of its own meanwhile: pages go to these nodes, one for each slice.
+    Nodes(Vec<NodeId>),
+    /// The same, page by page over all nodes.
+    Interleave,
+    /// The owner, onto the node farthest from the CPUs it may use.
+    Opposite,
+    /// Nobody before the run.
+    Nobody,
+}
+
+/// The policy of a slice (mbind(2)), which stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryPolicy {
+    Default,
+    Bind(Vec<NodeId>),
+    Preferred(NodeId),
+    Interleave(Vec<NodeId>),
+}
+
+/// Transparent huge pages (madvise(2)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HugePages {
+    Always,
+    Never,
+    /// As the system has it.
+    Leave,
+}
+
+/// Who sees the same pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharing {
+    /// The threads of a process.
+    Process,
+    /// All processes of the run.
+    All,
 }
 
 /// `count` instances, in each copy.
@@ -97,6 +174,8 @@ pub struct TeamPlan {
     pub size: u32,
     pub form: Form,
     pub background: bool,
+    /// Its tasks are started by a `spawn` step, not before the gate.
+    pub spawned: bool,
     pub scheduling: Scheduling,
     /// Member i of copy c may run on `cpus[(c * size + i) % cpus.len()]`; empty: wherever the
     /// inherited mask allows.

@@ -142,6 +142,7 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId]) -> Vec<TaskRecord> {
             index: id.index,
             checked_out: slot.state.load(Relaxed) == TaskState::CheckedOut as u32,
             messages: Messages { sent: per_phase(&slot.sent), received: per_phase(&slot.received) },
+            begun: None,
             kernel: kernel_counts(memory, number),
         }
     };

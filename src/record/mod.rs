@@ -12,6 +12,7 @@ pub mod memory;
 pub mod recorder;
 pub mod recording;
 pub mod stamp;
+pub mod timeline;
 
 pub use layout::Layout;
 pub use memory::Memory;

@@ -3,6 +3,7 @@
 //! Times are nanoseconds. Everything named "in the window" leaves out the warm-up and whatever
 //! came after the window. Must not know: percentiles, units for people, caveats.
 
+use super::timeline::{Growth, InstanceRecord, Timeline};
 use crate::base::{CpuId, Reading, Relation};
 use crate::sys::clock::Source;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,11 @@ pub struct Recording {
     pub teams: Vec<TeamRecord>,
     /// By task, in order of creation.
     pub tasks: Vec<TaskRecord>,
+    /// By instance.
+    pub instances: Vec<InstanceRecord>,
+    pub timeline: Timeline,
+    /// The machine's counters of /proc/vmstat that tell of NUMA balancing, from the gate to the end.
+    pub vmstat: Vec<Growth>,
     /// Clock differences below zero, which are in the histograms as 0.
     pub negative_differences: u64,
     pub harness: HarnessCost,
@@ -128,8 +134,18 @@ pub struct TaskRecord {
     /// Whether it ended by itself and its counts are complete.
     pub checked_out: bool,
     pub messages: Messages,
+    /// When it began its first step (ns since the gate was opened) and on which CPU; `None` if it
+    /// never did.
+    pub begun: Option<Begun>,
     /// The kernel's own numbers, read by the task at its end.
     pub kernel: KernelCounts,
+}
+
+/// The begin of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Begun {
+    pub at_ns: u64,
+    pub cpu: CpuId,
 }
 
 /// Messages of a task before, in and after the window.

@@ -7,13 +7,14 @@ use crate::base::{CpuId, NodeId, Place, Random, Reading, Relation, State, bucket
 use crate::host::topology::{Cpu, Llc, Node};
 use crate::host::{Fact, Host, Limits, Topology};
 use crate::plan::{
-    Amount, ChannelPlan, Form, Needs, Op, Pick, Plan, PlanCpu, Scheduling, TeamPlan,
+    Amount, ChannelPlan, Form, Needs, Op, Pick, Plan, PlanCpu, PlanNode, Scheduling, TeamPlan,
 };
 use crate::record::Recording;
 use crate::record::recording::{
     End, Failure, HarnessCost, KernelCounts, Messages, Migrations, PerPhase, Series, SeriesKind,
     TaskRecord, TeamRecord,
 };
+use crate::record::timeline::Timeline;
 use crate::report::Report;
 use crate::sys::clock::Source;
 use std::collections::BTreeMap;
@@ -88,6 +89,7 @@ fn team(name: &str, ops: Vec<Op>) -> TeamPlan {
         size: 2,
         form: Form::Threads,
         background: false,
+        spawned: false,
         scheduling: Scheduling::default(),
         cpus: Vec::new(),
         ops,
@@ -119,6 +121,8 @@ pub(crate) fn plan() -> Plan {
         cpus: (0..16)
             .map(|id| PlanCpu { id: CpuId(id), place: place(id), allowed: id % 8 < 4 })
             .collect(),
+        nodes: [0, 1].map(|id| PlanNode { id: NodeId(id), has_memory: true }).into(),
+        instances: 1,
         copies: 1,
         channels: vec![ChannelPlan {
             name: "inbox".to_owned(),
@@ -129,6 +133,7 @@ pub(crate) fn plan() -> Plan {
             wakees: 1,
             across_processes: false,
         }],
+        memory: Vec::new(),
         teams: vec![sender, team("receiver", repeat(2 * ROUNDS, receive))],
         duration_ns: None,
         warmup_ns: 100_000_000,
@@ -160,6 +165,7 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
         index,
         checked_out: true,
         messages: Messages { sent, received },
+        begun: None,
         kernel: KernelCounts {
             nr_migrations: Reading::Value(9_000),
             voluntary_switches: Reading::Value(41_000),
@@ -225,6 +231,9 @@ pub(crate) fn recording() -> Recording {
             task(1, 0, none, half),
             task(1, 1, none, half),
         ],
+        instances: Vec::new(),
+        timeline: Timeline::default(),
+        vmstat: Vec::new(),
         negative_differences: 0,
         harness: HarnessCost {
             clock: Source::Counter,

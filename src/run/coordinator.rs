@@ -12,6 +12,7 @@ use crate::plan::{ChannelPlan, Form, Plan};
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
 use crate::record::recording::{End, HarnessCost, Recording};
+use crate::record::timeline::Timeline;
 use crate::record::{Layout, gather};
 use crate::step::channel::Channel;
 use crate::sys::clock::{self, Clock, Source};
@@ -433,6 +434,9 @@ impl Coordinator<'_> {
             series: gather::series(self.memory, &ids),
             teams: gather::teams(self.memory, &roster::team_ids(self.plan), self.pace.clock),
             tasks: gather::tasks(self.memory, &ids),
+            instances: Vec::new(),
+            timeline: Timeline::default(),
+            vmstat: Vec::new(),
             negative_differences,
             harness: self.harness,
             notes: std::mem::take(&mut self.notes),

@@ -1,0 +1,61 @@
+//! Where tasks ran and where pages were, over time: what the coordinator saw each time it looked.
+//!
+//! Times are nanoseconds since the gate was opened. Nodes and regions are known by their position
+//! in the plan. Must not know: how the kernel was asked, verdicts.
+
+use crate::base::Reading;
+
+/// All looks of a run, in order of time; none for a plan without memory regions.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Timeline {
+    /// Time between two looks that was asked for.
+    pub interval_ns: u64,
+    /// CPU time that looking took, all in all.
+    pub cost_ns: u64,
+    pub samples: Vec<Sample>,
+}
+
+/// One look.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    pub at_ns: u64,
+    /// By instance.
+    pub instances: Vec<InstanceSample>,
+}
+
+/// What was seen of one instance.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct InstanceSample {
+    /// Tasks between their first and last step, by the node (position in `Plan::nodes`) of the CPU
+    /// they last ran on.
+    pub tasks: Vec<u32>,
+    /// By region (position in `Plan::memory`).
+    pub regions: Vec<Reading<Pages>>,
+}
+
+/// Sampled pages of a region.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pages {
+    /// By node (position in `Plan::nodes`).
+    pub by_node: Vec<u32>,
+    /// Not in memory: never touched, or swapped out.
+    pub absent: u32,
+}
+
+/// What one instance left behind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InstanceRecord {
+    /// The signal that killed one of its processes.
+    pub signal: Option<i32>,
+    /// `mm->numa_scan_seq`, passes of the NUMA balancer over its address space, when its first task
+    /// began and when its last one ended.
+    pub scan_seq: [Reading<u64>; 2],
+}
+
+/// A counter of the kernel and by how much it grew from the gate to the end of the run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Growth {
+    /// The kernel's own name: `numa_hint_faults`.
+    pub key: String,
+    pub value: Reading<u64>,
+}
