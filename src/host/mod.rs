@@ -13,6 +13,7 @@ pub mod files;
 mod hwloc;
 mod knob;
 mod limits;
+pub mod numa;
 pub mod task;
 pub mod topology;
 

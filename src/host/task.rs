@@ -16,7 +16,7 @@ pub struct Schedstat {
 
 /// In reasons, in place of the number: thousands of threads then give one reason, not thousands.
 const SCHEDSTAT: &str = "/proc/self/task/TID/schedstat";
-const SCHED: &str = "/proc/self/task/TID/sched";
+pub(super) const SCHED: &str = "/proc/self/task/TID/sched";
 const STATUS: &str = "/proc/self/task/TID/status";
 
 /// "run_ns delay_ns timeslices" (fs/proc/base.c, proc_pid_schedstat, v6.12).
@@ -34,12 +34,15 @@ pub fn parse_schedstat(text: &str) -> Reading<Schedstat> {
 /// `nr_migrations` of a sched file: lines `key : value`, whose keys changed their prefixes over the
 /// versions (`se.nr_migrations`), not their last part (kernel/sched/debug.c, proc_sched_show_task).
 pub fn nr_migrations(sched: &str) -> Reading<u64> {
-    // The head holds the thread's name, which may look like anything.
-    let body = sched.split_once("\n---").map_or(sched, |(_, body)| body);
-    match value_of(body, "nr_migrations") {
+    match value_of(body(sched), "nr_migrations") {
         Some(value) => parsed(SCHED, value, "a number"),
         None => no_line(SCHED, "nr_migrations"),
     }
+}
+
+/// A sched file without its head, which holds the thread's name, and that may look like anything.
+pub(super) fn body(sched: &str) -> &str {
+    sched.split_once("\n---").map_or(sched, |(_, body)| body)
 }
 
 /// The CPUs that a status file allows.
@@ -51,7 +54,7 @@ pub fn cpus_allowed(status: &str) -> Reading<CpuList> {
 }
 
 /// The value of the line whose key ends in `key`, as a whole or after a dot.
-fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+pub(super) fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let pairs = text.lines().filter_map(|line| line.split_once(':'));
     let mut found = pairs.filter(|(name, _)| name.trim().rsplit('.').next() == Some(key));
     found.next().map(|(_, value)| value.trim())
