@@ -4,8 +4,9 @@
 
 use super::cgroup::{Cgroups, Version};
 use super::files::Root;
-use super::{CgroupLimit, Limit, Limits, SystemLimit};
-use crate::base::Reading;
+use super::numa::node::{NodeMemory, mems_allowed};
+use super::{CgroupLimit, Limit, Limits, NodeLimit, SystemLimit};
+use crate::base::{NodeId, Reading};
 
 /// Bits of CapEff (include/uapi/linux/capability.h).
 const CAP_SYS_ADMIN: u32 = 21;
@@ -17,13 +18,14 @@ const CAP_SYS_RESOURCE: u32 = 24;
 const NO_LIMIT_V1: u64 = 1 << 62;
 
 impl Limits {
-    pub(super) fn read(root: &Root, cgroups: &Reading<Cgroups>) -> Limits {
+    pub(super) fn read(root: &Root, cgroups: &Reading<Cgroups>, nodes: &[NodeId]) -> Limits {
         let text = |path: &str| match root.text(path) {
             Reading::Value(text) => text,
             Reading::Absent(_) => String::new(),
         };
         let limits = text("/proc/self/limits");
-        let rights = Rights::parse(&text("/proc/self/status"), &text("/proc/self/uid_map"));
+        let status = text("/proc/self/status");
+        let rights = Rights::parse(&status, &text("/proc/self/uid_map"));
         let cgroups = cgroups.value();
         Limits {
             open_files: limit(&limits, "Max open files"),
@@ -35,6 +37,7 @@ impl Limits {
             open_files_max: root.number("/proc/sys/fs/nr_open").value().copied(),
             memory_available_bytes: memory_available(&text("/proc/meminfo")),
             cgroup_memory: cgroups.and_then(|it| tightest(it, "memory", |v, d| memory(root, v, d))),
+            nodes: node_limits(root, &status, nodes),
             rt_priority: limit(&limits, "Max realtime priority"),
             nice: limit(&limits, "Max nice priority"),
             can_set_nice: rights.sys_nice,
@@ -142,6 +145,16 @@ fn system_tasks(root: &Root) -> Option<SystemLimit> {
         Some(SystemLimit { file: (*file).to_owned(), max })
     });
     limits.min_by_key(|limit| limit.max)
+}
+
+fn node_limits(root: &Root, status: &str, nodes: &[NodeId]) -> Vec<NodeLimit> {
+    let mems = mems_allowed(status);
+    let limit = |&id: &NodeId| NodeLimit {
+        id,
+        free_bytes: NodeMemory::read(root, id).value().map(|it| it.free + it.reclaimable),
+        allowed: mems.value().is_none_or(|allowed| allowed.contains(&id)),
+    };
+    nodes.iter().map(limit).collect()
 }
 
 fn memory_available(meminfo: &str) -> Option<u64> {

@@ -23,7 +23,7 @@ pub use error::HostError;
 pub use files::Root;
 pub use topology::Topology;
 
-use crate::base::{CpuList, Reading, State};
+use crate::base::{CpuList, NodeId, Reading, State};
 use cgroup::Cgroups;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -94,6 +94,7 @@ impl Host {
 
     fn read_from(root: &Root, topology: Topology) -> Result<Host, HostError> {
         let cgroups = Cgroups::read(root);
+        let nodes: Vec<NodeId> = topology.nodes.iter().map(|node| node.id).collect();
         Ok(Host {
             allowed: allowed(root, &topology)?,
             topology,
@@ -101,7 +102,7 @@ impl Host {
             kernel_release: root.text("/proc/sys/kernel/osrelease"),
             kernel_version: root.text("/proc/sys/kernel/version"),
             facts: fact::read(root, &cgroups),
-            limits: Limits::read(root, &cgroups),
+            limits: Limits::read(root, &cgroups, &nodes),
         })
     }
 }
@@ -157,6 +158,8 @@ pub struct Limits {
     /// memory.max or memory.high, and what is used and can not be reclaimed, of the tightest
     /// cgroup above us.
     pub cgroup_memory: Option<CgroupLimit>,
+    /// What each node of the topology has to give; empty where nothing is known.
+    pub nodes: Vec<NodeLimit>,
     /// RLIMIT_RTPRIO: the highest real-time priority that may be set.
     pub rt_priority: Option<Limit>,
     /// RLIMIT_NICE: 20 minus it is the lowest nice value that may be set.
@@ -185,6 +188,17 @@ pub struct CgroupLimit {
 pub struct SystemLimit {
     pub file: String,
     pub max: u64,
+}
+
+/// What a NUMA node has to give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeLimit {
+    pub id: NodeId,
+    /// Free memory and what the kernel gives back for an allocation that may go nowhere else
+    /// (bytes).
+    pub free_bytes: Option<u64>,
+    /// Whether the cpuset allows it (Mems_allowed); true where that is not known.
+    pub allowed: bool,
 }
 
 #[cfg(test)]

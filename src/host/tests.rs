@@ -84,6 +84,7 @@ fn a_small_guest() {
             3000,
             1400,
         ),
+        nodes: vec![NodeLimit { id: NodeId(0), free_bytes: None, allowed: true }],
         rt_priority: Some(Limit { soft: 0, hard: 99 }),
         nice: Some(Limit { soft: 0, hard: 40 }),
         can_set_nice: true,
@@ -133,6 +134,30 @@ fn a_server_with_cgroups_v2() {
 }
 
 #[test]
+fn memory_of_nodes() {
+    let meminfo = |node: u32, free: u32| {
+        let path = format!("/sys/devices/system/node/node{node}/meminfo");
+        let text = format!(
+            "Node {node} MemTotal: 9000 kB\nNode {node} MemFree: {free} kB\nNode {node} \
+             Inactive(file): 100 kB\n"
+        );
+        (path, text)
+    };
+    let nodes = [meminfo(0, 500), meminfo(1, 0)];
+    let check = |status: &str, expected: [(Option<u64>, bool); 3]| {
+        let mut files = vec![("/proc/self/status", status)];
+        files.extend(nodes.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+        let limits = read(&files, "pack:3 [numa] core:1 pu:1").unwrap().limits.nodes;
+        let got: Vec<_> = limits.iter().map(|it| (it.free_bytes, it.allowed)).collect();
+        assert_eq!(got, expected, "of {status:?}");
+        assert_eq!(limits.iter().map(|it| it.id.0).collect::<Vec<_>>(), [0, 1, 2]);
+    };
+    let bytes = [600, 100].map(|kib| Some(kib * 1024));
+    check("Mems_allowed_list:\t0,2\n", [(bytes[0], true), (bytes[1], false), (None, true)]);
+    check("", [(bytes[0], true), (bytes[1], true), (None, true)]);
+}
+
+#[test]
 fn rights() {
     let check = |uid: &str, capabilities: &str, uid_map: &str, expected: [bool; 3]| {
         let status = format!("Uid:\t{uid}\t0\t0\t0\nCapEff:\t{capabilities}\n");
@@ -154,7 +179,8 @@ fn rights() {
 fn nothing_can_be_read() {
     let host = read(&[], "pack:1 l3:1 core:4 pu:2").unwrap();
     assert_eq!(host.allowed.to_string(), "0-7");
-    assert_eq!(host.limits, Limits { user_tasks_enforced: true, ..Limits::default() });
+    let nodes = vec![NodeLimit { id: NodeId(0), free_bytes: None, allowed: true }];
+    assert_eq!(host.limits, Limits { user_tasks_enforced: true, nodes, ..Limits::default() });
     assert!(host.facts.iter().all(|fact| !fact.value.reason().is_empty()));
     assert_eq!(host.kernel_release.reason(), "there is no /proc/sys/kernel/osrelease");
     assert_eq!(cycle_counter_trusted(&host).value(), None);
