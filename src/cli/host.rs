@@ -160,6 +160,12 @@ fn limits(limits: &Limits) -> String {
     row("memory", available, "MemAvailable of /proc/meminfo");
     let file = from_group(&limits.cgroup_memory);
     row("memory of the cgroup", limits.cgroup_memory.as_ref().map(memory), &file);
+    for node in &limits.nodes {
+        let free = node.free_bytes.map(|bytes| unit::bytes(bytes as f64));
+        let free = free.map(|it| if node.allowed { it } else { format!("{it}, not allowed") });
+        let file = format!("free and reclaimable, node{}/meminfo", node.id);
+        row(&format!("memory of node {}", node.id), free, &file);
+    }
     row("real-time priority", limits.rt_priority.map(soft), "RLIMIT_RTPRIO, ulimit -r");
     lines(&table)
 }

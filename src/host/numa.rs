@@ -5,6 +5,7 @@
 //! the counts are for.
 
 pub mod counters;
+pub(super) mod knobs;
 pub mod maps;
 pub mod node;
 pub mod task;
@@ -53,7 +54,7 @@ impl Mode {
     }
 }
 
-pub(super) const KNOB: &str = "/proc/sys/kernel/numa_balancing";
+const KNOB: &str = "/proc/sys/kernel/numa_balancing";
 /// The key of the fact that holds its text.
 const KEY: &str = "numa_balancing";
 

@@ -2,7 +2,9 @@
 //!
 //! A run that fails at its 900th thread has cost minutes and tells little; here it is refused
 //! with the limit, its value, the need, and the command that raises it. Must not know: how limits
-//! are read.
+//! are read. `regions.rs` has what memory regions want of single nodes.
+
+mod regions;
 
 use super::{CheckedLimit, Form, Needs, Plan, Refusal};
 use crate::base::unit;
@@ -39,6 +41,7 @@ pub(super) fn of(plan: &Plan) -> Needs {
     // copy. Threads of one process need the channels of all copies at once.
     let open_copies = if plan.has_processes() { 1 } else { copies };
     let mut memory_bytes = Layout::new(plan.layout_spec(PAGE_BYTES)).bytes as u64;
+    memory_bytes = memory_bytes.saturating_add(regions::bytes(plan));
     let mut threads = 0;
     for team in &plan.teams {
         let tasks = u64::from(team.size) * copies;
@@ -55,7 +58,7 @@ pub(super) fn of(plan: &Plan) -> Needs {
         tasks: plan.n_tasks(),
         open_files: OPEN_FILES_RESERVE + descriptors * open_copies,
         memory_bytes,
-        mappings: MAPPINGS_RESERVE + MAPPINGS_PER_THREAD * threads,
+        mappings: MAPPINGS_RESERVE + MAPPINGS_PER_THREAD * threads + regions::mappings(plan),
         limits: Vec::new(),
     }
 }
@@ -72,9 +75,10 @@ pub(super) fn check(plan: &mut Plan, host: &Host, refusals: &mut Vec<Refusal>) {
     let needs = &plan.needs;
     let raised = checking.open_files(needs.open_files);
     checking.tasks(needs.tasks + thread_hosts(plan) + TASKS_RESERVE);
-    checking.memory(needs.memory_bytes);
+    checking.memory(needs.memory_bytes, regions::bytes(plan));
     checking.mappings(needs.mappings);
     plan.needs.limits = checking.checked;
+    regions::check(plan, &host.limits, refusals);
     plan.notes.extend(raised);
 }
 
@@ -109,8 +113,11 @@ impl Checking<'_> {
             "memory" => unit::bytes(n as f64),
             _ => n.to_string(),
         };
-        let message =
-            format!("{name} {verb} {} {of}, and this plan needs {}", shown(max), shown(need));
+        let (mut has, mut wants) = (shown(max), shown(need));
+        if has == wants {
+            (has, wants) = (format!("{max} B"), format!("{need} B"));
+        }
+        let message = format!("{name} {verb} {has} {of}, and this plan needs {wants}");
         self.refusals.push(Refusal::new(message).with_help(help));
     }
 
@@ -171,20 +178,33 @@ impl Checking<'_> {
         }
     }
 
-    fn memory(&mut self, need: u64) {
+    /// `regions`: what of the need is in memory regions (bytes).
+    fn memory(&mut self, need: u64, regions: u64) {
+        let spare = regions::spare(regions);
+        let need = need.saturating_add(spare);
+        let of_regions = match regions {
+            0 => String::new(),
+            _ => format!(
+                " (the regions are {}, and {} more is left to the kernel)",
+                unit::bytes(regions as f64),
+                unit::bytes(spare as f64)
+            ),
+        };
         if let Some(available) = self.limits.memory_available_bytes {
+            let what = if regions == 0 { "smaller messages" } else { "smaller regions" };
             self.holds(
                 need,
                 Bound {
                     of: "memory",
                     name: "MemAvailable in /proc/meminfo",
                     max: available,
-                    help: "ask for fewer tasks or smaller messages".to_owned(),
+                    help: format!("ask for fewer tasks or {what}{of_regions}"),
                 },
             );
         }
         if let Some(CgroupLimit { file, max, used }) = &self.limits.cgroup_memory {
-            let help = format!("raise it as root: `echo {} > {file}`", used + need);
+            let raised = used.saturating_add(need);
+            let help = format!("raise it as root: `echo {raised} > {file}`{of_regions}");
             self.holds(
                 need,
                 Bound { of: "memory", name: file, max: max.saturating_sub(*used), help },
