@@ -39,7 +39,7 @@ const NO_LINE: &str = "a kernel older than this line";
 #[rustfmt::skip]
 pub const OF_SYSTEM: &[Counter] = &[
     row("numa_pte_updates", NO_BALANCING,
-        "base pages that a scan made to fault at their next use (mm/mempolicy.c, change_prot_numa)"),
+        "base pages that a scan made to fault at next use (mm/mempolicy.c, change_prot_numa)"),
     row("numa_huge_pte_updates", "a kernel without CONFIG_NUMA_BALANCING, or before 3.13",
         "huge pages that a scan made to fault, each also 512 (x86) of numa_pte_updates"),
     row("numa_hint_faults", NO_BALANCING,
