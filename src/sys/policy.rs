@@ -64,8 +64,9 @@ pub(super) fn mbind(address: usize, bytes: usize, policy: &Policy) -> Result<(),
     Errno::check_raw(unsafe { raw::syscall(libc::SYS_mbind, args) }).map(|_| ())
 }
 
-/// Runs `act` while this thread has a policy for the pages that it touches first (set_mempolicy(2)),
-/// and then puts back what it had. Memory with a policy of its own does not care.
+/// Runs `act` while this thread has a policy for the pages that it touches first
+/// (set_mempolicy(2)), and then puts back what it had. Memory with a policy of its own is not
+/// affected.
 ///
 /// # Errors
 ///
@@ -112,7 +113,7 @@ fn thread_policy() -> Result<Mask, Errno> {
     Ok(Mask { mode, words })
 }
 
-/// Asks for the node of each page that holds one of `addresses` in the address space of `pid` (0 is
+/// Asks for the node of each page that holds one of `addresses` in the address space of `pid` (0:
 /// the caller's), by move_pages(2) without nodes to move to, which moves nothing. It takes that
 /// process's mmap lock for reading, 16 pages at a time (mm/migrate.c, do_pages_stat, v6.12).
 ///

@@ -103,7 +103,7 @@ impl Region {
     /// page. EFAULT: a range outside. ENOSYS or EPERM where there is no such call.
     pub fn set_policy(&self, offset: usize, bytes: usize, policy: &Policy) -> Result<(), Errno> {
         let end = offset.checked_add(bytes);
-        if !end.is_some_and(|end| end <= self.bytes) {
+        if end.is_none_or(|end| end > self.bytes) {
             return Err(Errno(libc::EFAULT));
         }
         policy::mbind(self.address() + offset, bytes, policy)
@@ -129,5 +129,73 @@ impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: our own mapping, to which no view can outlive `self`.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::NodeId;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    /// What a file of /proc/self says of a mapping: the lines from that which begins with its
+    /// address.
+    fn said(file: &str, region: &Region) -> String {
+        let text = std::fs::read_to_string(format!("/proc/self/{file}")).unwrap_or_default();
+        let start = format!("{:x}", region.address());
+        text.lines()
+            .skip_while(|line| !line.starts_with(&start))
+            .take(30)
+            .fold(String::new(), |said, line| said + line + "\n")
+    }
+
+    #[test]
+    fn the_kernel_knows_of_policy_and_huge_pages() {
+        let check = |policy: Policy, huge: bool, expected: &str, flag: &str| {
+            for region in [Region::private(8 << 20).unwrap(), Region::shared(8 << 20).unwrap()] {
+                if let Err(errno) = region.set_policy(0, region.bytes(), &policy) {
+                    eprintln!("NOT TESTED: policies of regions: mbind: {errno}");
+                    let refused = [libc::ENOSYS, libc::EPERM].contains(&errno.0);
+                    assert!(refused, "{policy:?}: {errno}");
+                } else {
+                    region.slice::<AtomicU64>(0, 1)[0].store(1, Relaxed);
+                    let line = said("numa_maps", &region);
+                    let first = line.lines().next().unwrap_or_default();
+                    assert!(first.contains(expected), "{policy:?}: {first}");
+                }
+                if let Err(errno) = region.huge_pages(huge) {
+                    eprintln!("NOT TESTED: huge pages: madvise: {errno}");
+                    assert_eq!(errno, Errno(libc::EINVAL));
+                } else {
+                    let flags = said("smaps", &region);
+                    let line = flags.lines().find(|line| line.starts_with("VmFlags"));
+                    let has = line.is_some_and(|line| line.split(' ').any(|it| it == flag));
+                    assert!(has, "{flag}: {line:?}");
+                }
+            }
+        };
+        let node = NodeId(0);
+        check(Policy::Default, true, " default ", "hg");
+        check(Policy::Bind(vec![node]), false, " bind:0 ", "nh");
+        check(Policy::Preferred(node), false, " prefer:0 ", "nh");
+        check(Policy::Interleave(vec![node]), false, " interleave:0 ", "nh");
+    }
+
+    #[test]
+    fn what_is_outside_is_refused() {
+        let region = Region::private(1).unwrap();
+        let bytes = region.bytes();
+        let check = |offset, bytes, expected| {
+            let got = region.set_policy(offset, bytes, &Policy::Default);
+            assert_eq!(got, Err(Errno(expected)), "{offset} {bytes}");
+            let view =
+                std::panic::AssertUnwindSafe(|| region.slice::<Line>(offset, bytes / 64).len());
+            assert!(std::panic::catch_unwind(view).is_err(), "{offset} {bytes}");
+        };
+        check(0, bytes + 64, libc::EFAULT);
+        check(bytes, 64, libc::EFAULT);
+        check(usize::MAX, 64, libc::EFAULT);
+        assert_eq!(Region::private(usize::MAX).err(), Some(Errno(libc::ENOMEM)));
+        assert_eq!(Region::shared(1 << 60).err(), Some(Errno(libc::ENOMEM)));
     }
 }
