@@ -16,8 +16,8 @@
 
 use schedload::base::{CpuId, CpuList, Random};
 use schedload::step::memory::{self, Access, Pick, Span, stream};
+use schedload::sys::clock::thread_cpu_ns;
 use schedload::sys::cpu::CurrentCpu;
-use schedload::sys::usage::{Of, usage};
 use schedload::sys::{Region, scheduling};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -62,14 +62,10 @@ fn rate(bytes: usize, seconds: Vec<f64>) -> f64 {
 }
 
 fn seconds(mut round: impl FnMut()) -> Vec<f64> {
-    let cpu_ns = || {
-        let used = usage(Of::Thread);
-        used.user_ns + used.sys_ns
-    };
     let timed = |_| {
-        let start = cpu_ns();
+        let start = thread_cpu_ns();
         round();
-        (cpu_ns() - start) as f64 / 1e9
+        (thread_cpu_ns() - start) as f64 / 1e9
     };
     (0..ROUNDS).map(timed).collect()
 }
