@@ -3,4 +3,5 @@
 //! The rooms of this wing do not know each other, nor the recorder or the plan.
 
 pub mod channel;
+pub mod memory;
 pub mod work;

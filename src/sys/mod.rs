@@ -3,14 +3,17 @@
 //! Each file owns one sort of thing and offers functions and types that cannot be misused from
 //! safe code. Must not know: profiles, measuring, what its callers are up to.
 
+pub mod bulk;
 pub mod clock;
 pub mod cpu;
 pub mod errno;
 pub mod event;
 pub mod fd;
 pub mod futex;
+pub mod policy;
 pub mod process;
 pub mod raw;
+pub mod region;
 pub mod rights;
 pub mod scheduling;
 pub mod shared;
@@ -20,4 +23,5 @@ pub mod thread;
 pub mod usage;
 
 pub use errno::Errno;
+pub use region::Region;
 pub use shared::Shared;

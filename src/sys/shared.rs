@@ -5,6 +5,7 @@
 //! structs of them. Must not know: what is stored.
 
 use super::Errno;
+use super::policy::{self, Policy};
 use crate::base::NodeId;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
@@ -138,23 +139,8 @@ impl Shared {
     /// policy belongs to the memory: it holds in every process that maps it, and the NUMA balancer
     /// leaves memory with a policy alone (mm/mempolicy.c, vma_policy_mof, v6.12).
     pub fn bind(&self, offset: usize, bytes: usize, nodes: &[NodeId]) -> Result<(), Errno> {
-        let word_bits = libc::c_ulong::BITS;
-        let largest = nodes.iter().max().map_or(0, |node| node.0);
-        let mut mask = vec![0 as libc::c_ulong; (largest / word_bits + 1) as usize];
-        for NodeId(node) in nodes {
-            mask[(node / word_bits) as usize] |= 1 << (node % word_bits);
-        }
-        let args = [
-            self.start.as_ptr() as usize + offset,
-            bytes,
-            libc::MPOL_BIND as usize,
-            mask.as_ptr() as usize,
-            // The kernel takes one bit less than it is told (mm/mempolicy.c, get_nodes).
-            mask.len() * word_bits as usize + 1,
-            0,
-        ];
-        // SAFETY: the range is checked by the kernel; the mask outlives the call.
-        Errno::check_raw(unsafe { super::raw::syscall(libc::SYS_mbind, args) }).map(|_| ())
+        let address = self.start.as_ptr() as usize + offset;
+        policy::mbind(address, bytes, &Policy::Bind(nodes.to_vec()))
     }
 
     /// Puts all pages in place and into this process's page table, so that no fault is left for

@@ -3,10 +3,12 @@
 //! Whatever may take longer than a millisecond asks `stop` that often, so that a run ends in time.
 //! Must not know: recorder, plan, channels.
 
+mod matrix;
 mod sleep;
 mod spin;
 mod work;
 
+pub use matrix::FLOPS as MATRIX_FLOPS;
 pub use work::calibrate;
 
 use crate::base::Unit;
@@ -51,6 +53,14 @@ pub const KINDS: &[Kind] = &[
         sleeps: false,
         calibrated: true,
         perform: work::perform,
+    },
+    Kind {
+        name: "matrix",
+        about: "multiply 32 x 32 blocks that stay in the first cache: 65,536 flops each",
+        unit: Unit::Count,
+        sleeps: false,
+        calibrated: false,
+        perform: matrix::perform,
     },
     Kind {
         name: "sleep",

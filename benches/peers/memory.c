@@ -1,0 +1,53 @@
+/*
+ * The triad of STREAM and memset as plain C, to compare the memory steps with.
+ *
+ * gcc -O3 -DELEMENTS=N memory.c; ./a.out triad|zero ROUNDS prints the seconds of CPU time of each
+ * round, one a line.
+ */
+#define _POSIX_C_SOURCE 199309L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double a[ELEMENTS], b[ELEMENTS], c[ELEMENTS];
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void triad(double factor)
+{
+	for (size_t i = 0; i < ELEMENTS; i++)
+		a[i] = b[i] + factor * c[i];
+}
+
+int main(int argc, char **argv)
+{
+	int zero = argc > 1 && !strcmp(argv[1], "zero");
+	int rounds = argc > 2 ? atoi(argv[2]) : 1;
+	double start;
+
+	for (size_t i = 0; i < ELEMENTS; i++) {
+		a[i] = 1.0;
+		if (!zero) {
+			b[i] = 2.0;
+			c[i] = 0.0;
+		}
+	}
+	for (int round = 0; round < rounds; round++) {
+		start = now_s();
+		if (zero)
+			memset(a, 0, sizeof(a));
+		else
+			triad(0.41421356237309515);
+		/* The compiler must not see that nobody reads the results. */
+		__asm__ volatile("" : : "r"(a) : "memory");
+		printf("%.9f\n", now_s() - start);
+	}
+	return 0;
+}

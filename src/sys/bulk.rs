@@ -1,0 +1,173 @@
+//! Memory in bulk: clearing it, and the loops of STREAM, as fast as C has them.
+//!
+//! Several tasks may be at the same memory at the same time, for which the compiler has no plain
+//! access, and atomic ones it does not turn into vector instructions. So the loops are machine code
+//! that it cannot see into: each does what relaxed atomic loads and stores of its bytes, in some
+//! order, could do too. Must not know: pieces, spans, who else is at the memory.
+
+use super::region::Line;
+use std::ffi::c_void;
+use std::hint::black_box;
+
+/// Clears all bytes, with libc's memset, which is not inlined: `black_box` hides which function it
+/// is.
+pub fn zero(lines: &[Line]) {
+    let memset = black_box(libc::memset as unsafe extern "C" fn(_, _, _) -> _);
+    let start = lines.as_ptr().cast::<c_void>().cast_mut();
+    // SAFETY: exactly the bytes of the lines, all of them atomics, for which zero is valid.
+    let _: *mut c_void = unsafe { memset(start, 0, size_of_val(lines)) };
+}
+
+/// `to[i] = from[i]`, with libc's memmove, which is what gcc makes of such a loop (memcpy is the
+/// same code in glibc 2.36, sysdeps/x86_64/multiarch/memmove-vec-unaligned-erms.S).
+///
+/// # Panics
+///
+/// Here as below: if the operands differ in length.
+pub fn copy(to: &[Line], from: &[Line]) {
+    assert_eq!(to.len(), from.len());
+    let memmove = black_box(libc::memmove as unsafe extern "C" fn(_, _, _) -> _);
+    let (start, from) = (to.as_ptr().cast::<c_void>().cast_mut(), from.as_ptr().cast::<c_void>());
+    // SAFETY: exactly the bytes of both, which may overlap; any bytes are valid in atomics.
+    let _: *mut c_void = unsafe { memmove(start, from, size_of_val(to)) };
+}
+
+/// Lines are taken as eight f64 each. One loop for each kernel: `$code` computes two elements at
+/// offset rax of `to` (rdi) from those of `left` (rsi) and `right` (rdx), and the scalar, twice, in
+/// xmm7. It is what gcc -O3 makes of the C loop for x86-64, whose baseline has SSE2.
+#[cfg(target_arch = "x86_64")]
+macro_rules! kernel {
+    ($to:expr, $left:expr, $right:expr, $scalar:expr, $($code:literal)+) => {{
+        let (to, left, right): (&[Line], &[Line], &[Line]) = ($to, $left, $right);
+        assert!(to.len() == left.len() && to.len() == right.len());
+        if !to.is_empty() {
+            // SAFETY: at least one line and whole ones, so that the loop reads and writes exactly
+            // the bytes of the operands, aligned to their 64 bytes; any bits are valid in atomics.
+            unsafe {
+                std::arch::asm!(
+                    "unpcklpd xmm7, xmm7",
+                    "2:",
+                    $($code,)+
+                    "add rax, 16",
+                    "cmp rax, rcx",
+                    "jne 2b",
+                    inout("rax") 0_usize => _,
+                    in("rdi") to.as_ptr(), in("rsi") left.as_ptr(), in("rdx") right.as_ptr(),
+                    in("rcx") size_of_val(to),
+                    inout("xmm7") $scalar => _, out("xmm0") _,
+                    options(nostack),
+                );
+            }
+        }
+    }};
+}
+
+/// `to[i] = scalar * from[i]`
+#[cfg(target_arch = "x86_64")]
+pub fn scale(to: &[Line], from: &[Line], scalar: f64) {
+    kernel!(to, from, from, scalar,
+        "movapd xmm0, [rsi + rax]"
+        "mulpd xmm0, xmm7"
+        "movapd [rdi + rax], xmm0");
+}
+
+/// `to[i] = left[i] + right[i]`
+#[cfg(target_arch = "x86_64")]
+pub fn add(to: &[Line], left: &[Line], right: &[Line]) {
+    kernel!(to, left, right, 0.0_f64,
+        "movapd xmm0, [rsi + rax]"
+        "addpd xmm0, [rdx + rax]"
+        "movapd [rdi + rax], xmm0");
+}
+
+/// `to[i] = left[i] + scalar * right[i]`
+#[cfg(target_arch = "x86_64")]
+pub fn triad(to: &[Line], left: &[Line], right: &[Line], scalar: f64) {
+    kernel!(to, left, right, scalar,
+        "movapd xmm0, [rdx + rax]"
+        "mulpd xmm0, xmm7"
+        "addpd xmm0, [rsi + rax]"
+        "movapd [rdi + rax], xmm0");
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub use by_words::{add, scale, triad};
+
+/// The same word by word, for other machines, and for the tests of the loops above.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+mod by_words {
+    use super::Line;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    fn each(to: &[Line], left: &[Line], right: &[Line], element: impl Fn(f64, f64) -> f64) {
+        assert!(to.len() == left.len() && to.len() == right.len());
+        for ((to, left), right) in to.iter().zip(left).zip(right) {
+            for ((to, left), right) in to.words.iter().zip(&left.words).zip(&right.words) {
+                let [left, right] = [left, right].map(|word| f64::from_bits(word.load(Relaxed)));
+                to.store(element(left, right).to_bits(), Relaxed);
+            }
+        }
+    }
+
+    /// `to[i] = scalar * from[i]`
+    pub fn scale(to: &[Line], from: &[Line], scalar: f64) {
+        each(to, from, from, |it, _| scalar * it);
+    }
+
+    /// `to[i] = left[i] + right[i]`
+    pub fn add(to: &[Line], left: &[Line], right: &[Line]) {
+        each(to, left, right, |left, right| left + right);
+    }
+
+    /// `to[i] = left[i] + scalar * right[i]`
+    pub fn triad(to: &[Line], left: &[Line], right: &[Line], scalar: f64) {
+        each(to, left, right, |left, right| left + scalar * right);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::Region;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    const LINES: usize = 67;
+
+    fn numbers(region: &Region) -> Vec<f64> {
+        let words = region.slice::<Line>(0, LINES).iter().flat_map(|line| &line.words);
+        words.map(|word| f64::from_bits(word.load(Relaxed))).collect()
+    }
+
+    /// Runs both ways of a kernel on the same numbers, on lines 1 to 65, beside a guard.
+    fn check(fast: fn(&[&[Line]; 3]), slow: fn(&[&[Line]; 3]), n_elements: usize) {
+        let run = |kernel: fn(&[&[Line]; 3])| {
+            let regions = [0, 1, 2].map(|_| Region::private(LINES * 64).unwrap());
+            let mut random = crate::base::Random::new(3, 0);
+            for region in &regions {
+                for word in region.slice::<Line>(0, LINES).iter().flat_map(|line| &line.words) {
+                    word.store((random.below(1000) as f64 / 7.0).to_bits(), Relaxed);
+                }
+            }
+            let before = numbers(&regions[0]);
+            kernel(&regions.each_ref().map(|it| &it.slice::<Line>(0, LINES)[1..LINES - 1]));
+            let after = numbers(&regions[0]);
+            let changed = before.iter().zip(&after).filter(|(a, b)| a != b).count();
+            assert_eq!(before[..8], after[..8]);
+            assert_eq!(before[LINES * 8 - 8..], after[LINES * 8 - 8..]);
+            (after, changed)
+        };
+        let (fast, slow) = (run(fast), run(slow));
+        assert_eq!(fast, slow);
+        assert!(fast.1 >= n_elements, "{} elements changed", fast.1);
+    }
+
+    #[test]
+    fn loops_do_what_the_words_would() {
+        check(|[a, b, _]| scale(a, b, 2.5), |[a, b, _]| by_words::scale(a, b, 2.5), 500);
+        check(|[a, b, c]| add(a, b, c), |[a, b, c]| by_words::add(a, b, c), 500);
+        check(|[a, b, c]| triad(a, b, c, 0.3), |[a, b, c]| by_words::triad(a, b, c, 0.3), 500);
+        check(|[a, b, _]| copy(a, b), |[a, b, _]| by_words::scale(a, b, 1.0), 500);
+        check(|[a, _, _]| zero(a), |[a, _, _]| by_words::scale(a, a, 0.0), 500);
+        check(|[a, ..]| zero(&a[..0]), |[a, ..]| triad(&a[..0], &a[..0], &a[..0], 1.0), 0);
+    }
+}
