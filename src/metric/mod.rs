@@ -131,6 +131,12 @@ pub const METRICS: &[Metric] = &[
         "from opening the gate until tasks and memory of the last instance were together for good",
     ),
     row(
+        "time_to_local_s",
+        "s",
+        Lower,
+        "from a spawned worker's begin until its node had nearly all of its memory for good",
+    ),
+    row(
         "scan_passes",
         "1",
         Neither,
@@ -165,7 +171,7 @@ pub const METRICS: &[Metric] = &[
     row(
         "sampler_share",
         "1",
-        Lower,
+        Neither,
         "CPU time of looking where tasks and pages are, over the window on all allowed CPUs",
     ),
 ];

@@ -7,7 +7,7 @@ use crate::metric::{METRICS, Metric as Row};
 use crate::record::recording::{End, SeriesKind};
 use crate::report::histogram::{Histogram, P50, P99, P999};
 use crate::report::judge::{Case, seconds};
-use crate::report::{InstancePlacement, Judged, Metric, NO_MEMORY, Sourced, latency};
+use crate::report::{InstancePlacement, Judged, Metric, NO_MEMORY, NO_TRIAL, Sourced, latency};
 use std::collections::BTreeMap;
 
 /// A number, or why it could not be had.
@@ -90,6 +90,10 @@ fn of_memory(key: &str, case: &Case<'_>) -> Value {
         "convergence_s" => {
             Ok(living(case, |it| &it.convergence_s)?.into_iter().fold(0.0, f64::max))
         }
+        "time_to_local_s" => match &case.trial {
+            Some(trial) => trial.time_to_local_s.result(),
+            None => Err(NO_TRIAL.to_owned()),
+        },
         "scan_passes" => {
             Ok(living(case, |it| &it.scan_passes)?.into_iter().fold(f64::INFINITY, f64::min))
         }
@@ -268,6 +272,7 @@ mod tests {
         };
         let same = |_: &mut Recording| ();
         check("scan_passes", same, Ok(6.0));
+        check("time_to_local_s", same, Err(NO_TRIAL));
         check("numa_hint_faults", same, Ok(70_000.0));
         check("numa_hint_faults_local_share", same, Ok(0.75));
         check("numa_pages_migrated", same, Ok(65_536.0));

@@ -303,8 +303,10 @@ pub struct Caveat {
     pub text: String,
 }
 
-/// The reason of metrics about memory in a profile without any: it goes without saying.
+/// Reasons that go without saying: of metrics about memory in a profile without any, and about who
+/// moves where that is not the question.
 pub const NO_MEMORY: &str = "the profile has no memory regions";
+pub const NO_TRIAL: &str = "the profile is no trial of who moves";
 
 /// The `relation` of a row over all relations.
 pub const ALL: &str = "all";
