@@ -30,11 +30,13 @@ const ABSENT: &str = "none";
 const STYLE: &str = "\
 text{font:11px system-ui,sans-serif;fill:#222}\
 .big{font-size:15px;font-weight:600}.small{font-size:10px;fill:#555}\
-.in{fill:#111}.halo{paint-order:stroke;stroke:#fff;stroke-width:3px}.axis{stroke:#888;stroke-width:1;fill:none}\
+.in{fill:#111}.halo{paint-order:stroke;stroke:#fff;stroke-width:3px}\
+.axis{stroke:#888;stroke-width:1;fill:none}\
 .band{stroke:#fff;stroke-width:1}.mark{stroke:#c0392b;stroke-width:1;stroke-dasharray:3 2}\
 .back{fill:#fff}\
 @media (prefers-color-scheme:dark){text{fill:#e6e6e6}.small{fill:#aaa}.in{fill:#111}\
-.back{fill:#15181d}.halo{stroke:#15181d}.band{stroke:#15181d}.axis{stroke:#888}.mark{stroke:#ff8a7a}}";
+.back{fill:#15181d}.halo{stroke:#15181d}.band{stroke:#15181d}.axis{stroke:#888}\
+.mark{stroke:#ff8a7a}}";
 
 /// What one chart shows.
 struct Chart {
