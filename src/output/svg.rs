@@ -156,7 +156,8 @@ fn head(body: &mut String, report: &Report, run: &Run) -> f64 {
 
 fn tasks(instance: &InstanceTimeline) -> Chart {
     let n = instance.tasks.first().map_or(0, |node| node.tasks.len());
-    let total = |at: usize| instance.tasks.iter().filter_map(|node| node.tasks[at]).sum::<u32>();
+    let total =
+        |at: usize| instance.tasks.iter().filter_map(|node| *node.tasks.get(at)?).sum::<u32>();
     let most = (0..n).map(total).max().unwrap_or(0).max(1);
     let band = |(at, node): (usize, &crate::report::timeline::NodeTasks)| Band {
         name: format!("node {}", node.node),
@@ -224,7 +225,8 @@ fn draw(body: &mut String, chart: &Chart, area: &Area, timeline: &Timeline, run:
 
 /// Says so where nothing is known.
 fn gaps(body: &mut String, chart: &Chart, area: &Area, timeline: &Timeline) {
-    let known = |at: usize| chart.bands.iter().any(|band| band.values[at].is_some());
+    let known =
+        |at: usize| chart.bands.iter().any(|band| matches!(band.values.get(at), Some(Some(_))));
     let looks: Vec<usize> = (0..timeline.at_s.len()).collect();
     for gap in looks.chunk_by(|one, other| known(*one) == known(*other)) {
         let (Some(first), Some(last)) = (gap.first(), gap.last()) else { continue };
@@ -264,10 +266,10 @@ fn mark(body: &mut String, chart: &Chart, area: &Area, run: &Run) {
     }
 }
 
-/// A band over one look: left, right, top, bottom.
+/// A band over looks at which it was the same: left, right, top, bottom.
 type Edge = [f64; 4];
 
-/// Stretches of looks that were known, each an edge for each look.
+/// Stretches of looks that were known, each of edges that follow each other.
 fn edges(
     band: &Band,
     floor: &[f64],
@@ -276,20 +278,20 @@ fn edges(
     timeline: &Timeline,
 ) -> Vec<Vec<Edge>> {
     let mut stretches: Vec<Vec<Edge>> = vec![Vec::new()];
-    for (at, value) in band.values.iter().enumerate() {
+    let untils = timeline.at_s.iter().skip(1).chain([&area.end_s]);
+    let times = timeline.at_s.iter().zip(untils);
+    for ((value, floor), (time, until)) in band.values.iter().zip(floor).zip(times) {
         let Some(value) = value else {
             stretches.push(Vec::new());
             continue;
         };
-        let until = timeline.at_s.get(at + 1).copied().unwrap_or(area.end_s);
-        let edge = [
-            area.at(timeline.at_s[at]),
-            area.at(until),
-            area.height_of(floor[at] + value, chart.most),
-            area.height_of(floor[at], chart.most),
-        ];
-        if let Some(stretch) = stretches.last_mut() {
-            stretch.push(edge);
+        let top = area.height_of(floor + value, chart.most);
+        let bottom = area.height_of(*floor, chart.most);
+        let Some(stretch) = stretches.last_mut() else { continue };
+        match stretch.last_mut() {
+            // Nothing changed: the same edge goes on.
+            Some(last) if last[2..] == [top, bottom] => last[1] = area.at(*until),
+            _ => stretch.push([area.at(*time), area.at(*until), top, bottom]),
         }
     }
     stretches.retain(|stretch| !stretch.is_empty());
@@ -334,7 +336,8 @@ fn place(name: &str, stretches: &[Vec<Edge>]) -> Option<Name> {
             let (left, right) = (first[0], last[1]);
             let longer = best.is_none_or(|(from, to, _)| right - left > to - from);
             if tall(first) && longer {
-                best = Some((left, right, run[run.len() / 2]));
+                let middle = run.iter().find(|edge| edge[1] >= (left + right) / 2.0);
+                best = Some((left, right, *middle.unwrap_or(first)));
             }
         }
     }

@@ -105,6 +105,7 @@ fn nodes(instances: &[InstanceResidency]) -> Vec<u32> {
 fn rows(run: &Run, instance: &InstanceResidency, nodes: &[u32]) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut row = |name: String, share: &dyn Fn(u32) -> Option<f64>| {
+        let name = name.chars().take(NAMES).collect();
         let cells = nodes.iter().map(|node| share(*node).map_or(NONE.to_owned(), percent));
         rows.push([name].into_iter().chain(cells).collect());
     };
@@ -179,4 +180,59 @@ fn counted<'a>(trials: &[&'a Trial], of: fn(&Trial) -> &str) -> Vec<(&'a str, Ve
     }
     groups.sort_by_key(|(name, group)| (usize::MAX - group.len(), *name));
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::timeline::{NodePages, NodeTasks};
+    use crate::report::{NodeShare, RegionShare, fixture};
+
+    #[test]
+    fn many_nodes_and_long_names_fit() {
+        let mut report = fixture::reports()["two_instances"].clone();
+        let run = &mut report.runs[0];
+        let region = "a_region_of_a_very_long_name_indeed";
+        for instance in &mut run.residency.instances {
+            let share = 1.0 / 16.0;
+            instance.cpu = (0..16).map(|node| NodeShare { node, share }).collect();
+            let of = |node| RegionShare { region: region.to_owned(), node, share: Some(share) };
+            instance.memory = (0..16).map(of).collect();
+        }
+        let timeline = run.timeline.as_mut().unwrap();
+        let n = timeline.at_s.len();
+        for instance in &mut timeline.instances {
+            let tasks = vec![Some(1); n];
+            instance.tasks = (0..16).map(|node| NodeTasks { node, tasks: tasks.clone() }).collect();
+            instance.regions.truncate(1);
+            instance.regions[0].region = region.to_owned();
+            let pages = vec![Some(6); n];
+            instance.regions[0].pages =
+                (0..16).map(|node| NodePages { node, pages: pages.clone() }).collect();
+        }
+        for width in [80, 100] {
+            let mut text = sections(run, width).concat();
+            text += &super::super::timeline::section(run, width).unwrap();
+            for line in text.lines() {
+                assert!(line.chars().count() <= width, "{line}");
+            }
+            for node in 0..16 {
+                assert!(text.contains(&format!("node {node} ")), "{node} at {width}");
+            }
+        }
+    }
+
+    #[test]
+    fn columns_shorter_than_the_looks_are_no_fault() {
+        let mut report = fixture::reports()["two_instances"].clone();
+        let timeline = report.runs[0].timeline.as_mut().unwrap();
+        timeline.instances[0].tasks[1].tasks.clear();
+        timeline.instances[0].regions[0].pages[1].pages.truncate(3);
+        timeline.instances[0].regions[0].absent.truncate(2);
+        timeline.instances[1].tasks.clear();
+        timeline.instances[1].regions.clear();
+        let run = &report.runs[0];
+        assert!(super::super::timeline::section(run, 80).is_some());
+        assert!(crate::output::timeline_svg(&report).is_some());
+    }
 }

@@ -86,7 +86,8 @@ fn span(timeline: &Timeline) -> f64 {
 
 fn rows(instance: &InstanceTimeline) -> Vec<Row> {
     let n = (0..).take(instance.tasks.first().map_or(0, |node| node.tasks.len()));
-    let total = |at: usize| instance.tasks.iter().filter_map(|node| node.tasks[at]).sum::<u32>();
+    let total =
+        |at: usize| instance.tasks.iter().filter_map(|node| *node.tasks.get(at)?).sum::<u32>();
     let most = f64::from(n.map(total).max().unwrap_or(0)).max(1.0);
     let used = |counts: &[Option<u32>]| counts.iter().flatten().any(|n| *n > 0);
     let mut rows = Vec::new();
