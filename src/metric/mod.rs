@@ -117,6 +117,63 @@ pub const METRICS: &[Metric] = &[
     row("user_s", "s", Neither, "user time of all tasks and of what started them, whole run"),
     row("sys_s", "s", Neither, "system time of all tasks and of what started them, whole run"),
     row("start_s", "s", Neither, "from creating the first task until all were ready"),
+    row(
+        "local_share",
+        "1",
+        Neither,
+        "chance that a task and a page of the memory its instance shares were on one node, over \
+         time; mean of the instances",
+    ),
+    row(
+        "convergence_s",
+        "s",
+        Lower,
+        "from opening the gate until tasks and memory of the last instance were together for good",
+    ),
+    row(
+        "time_to_local_s",
+        "s",
+        Lower,
+        "from a spawned worker's begin until its node had nearly all of its memory for good",
+    ),
+    row(
+        "scan_passes",
+        "1",
+        Neither,
+        "passes of the NUMA balancer over an address space (mm->numa_scan_seq), the least of the \
+         instances",
+    ),
+    row(
+        "numa_hint_faults",
+        "1",
+        Neither,
+        "faults by which the kernel learns who uses a page, of the whole machine, whole run",
+    ),
+    row(
+        "numa_hint_faults_local_share",
+        "1",
+        Neither,
+        "part of these that found the page on the faulting CPU's node, of the whole machine; says \
+         nothing with few of them",
+    ),
+    row(
+        "numa_pages_migrated",
+        "1",
+        Neither,
+        "base pages that NUMA balancing moved, of the whole machine, whole run",
+    ),
+    row(
+        "numa_pte_updates",
+        "1",
+        Neither,
+        "base pages that were marked for a hint fault, of the whole machine, whole run",
+    ),
+    row(
+        "sampler_share",
+        "1",
+        Neither,
+        "CPU time of looking where tasks and pages are, over the window on all allowed CPUs",
+    ),
 ];
 
 /// The row of a metric's key: its own, or else that of a measure block (`round_trips_per_s`).

@@ -30,6 +30,7 @@ pub(super) fn render(report: &Report, _: &Options) -> Result<String, OutputError
         counts(&mut lines, run);
         migrations(&mut lines, &run.migrations);
         residency(&mut lines, run);
+        placement(&mut lines, run);
         trust(&mut lines, run);
     }
     Ok(lines.text)
@@ -169,6 +170,34 @@ fn residency(lines: &mut Lines, run: &Run) {
     }
     for cpu in &run.residency.cpus {
         lines.put(format!("residency.cpu.{}", cpu.name), cpu.share);
+    }
+}
+
+/// The timeline itself is for JSON: it would be a line for each look and node.
+fn placement(lines: &mut Lines, run: &Run) {
+    for it in &run.placement {
+        let path = format!("placement.instance{}", it.instance);
+        lines.known(format!("{path}.signal"), it.signal);
+        lines.known(format!("{path}.local_share"), it.local_share.value);
+        lines.known(format!("{path}.convergence_s"), it.convergence_s.value);
+        lines.known(format!("{path}.scan_passes"), it.scan_passes.value);
+    }
+    if let Some(trial) = &run.trial {
+        lines.put("trial.team", &trial.team);
+        lines.put("trial.region", &trial.region);
+        lines.put("trial.start", &trial.start);
+        lines.put("trial.outcome", &trial.outcome);
+        lines.known("trial.begun_s", trial.begun_s);
+        let ends = trial.worker_nodes.iter().zip(&trial.memory_nodes);
+        for (when, (worker, memory)) in ["start", "end"].into_iter().zip(ends) {
+            lines.known(format!("trial.worker_node.{when}"), *worker);
+            lines.known(format!("trial.memory_node.{when}"), *memory);
+        }
+        lines.put("trial.worker_changes", trial.worker_changes);
+        lines.put("trial.memory_changes", trial.memory_changes);
+        lines.known("trial.time_to_local_s", trial.time_to_local_s.value);
+        lines.known("trial.moved_share", trial.moved_share);
+        lines.known("trial.moved_bytes", trial.moved_bytes);
     }
 }
 

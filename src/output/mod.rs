@@ -5,7 +5,10 @@
 
 mod flat;
 mod json;
+mod svg;
 mod text;
+
+pub use svg::timeline_svg;
 
 use crate::report::{Report, ReportError};
 
@@ -88,6 +91,10 @@ mod tests {
         }
         let narrow = render(&FORMATS[0], &fixture::reports()["plain"], 80);
         insta::assert_snapshot!("text_plain_80_columns", narrow);
+        for name in ["two_instances", "memory_moved"] {
+            let narrow = render(&FORMATS[0], &fixture::reports()[name], 80);
+            insta::assert_snapshot!(format!("text_{name}_80_columns"), narrow);
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use crate::record::recording::End;
 use crate::report::judge::{Case, harness_share};
-use crate::report::{ALL, Caveat, Latency, Run};
+use crate::report::{ALL, Caveat, Latency, Run, memory_doubts};
 use crate::sys::clock::Source;
 
 /// Keys of the host facts that are looked at here.
@@ -16,7 +16,7 @@ const LOADAVG: &str = "loadavg";
 const SCX: &str = "scx";
 const SCX_OPS: &str = "scx_ops";
 const CPU_QUOTA: &str = "cgroup_cpu_max";
-const NUMA_BALANCING: &str = "numa_balancing";
+pub(super) const NUMA_BALANCING: &str = "numa_balancing";
 
 const ONE_RUN: &str = "one_run";
 
@@ -54,6 +54,10 @@ pub(super) fn all(case: &Case<'_>, rows: &[Latency]) -> Vec<Caveat> {
     add("no_wakeups", no_wakeups(rows));
     add("unstamped", unstamped(case));
     add("negative_differences", negative_differences(case));
+    caveats.extend(memory_doubts::all(case));
+    let mut add = |id: &str, text: Option<String>| {
+        caveats.extend(text.map(|text| Caveat { id: id.to_owned(), text }));
+    };
     for note in &case.recording.notes {
         add("run_note", Some(note.clone()));
     }
@@ -88,7 +92,7 @@ fn incomplete(case: &Case<'_>) -> Option<String> {
 }
 
 /// Words by which a fact says that there is nothing of the kind.
-fn is_none(value: &str) -> bool {
+pub(super) fn is_none(value: &str) -> bool {
     matches!(value.trim(), "" | "none" | "no" | "off" | "0" | "disabled")
 }
 

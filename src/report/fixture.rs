@@ -307,11 +307,13 @@ pub(crate) fn reports() -> BTreeMap<&'static str, Report> {
     let repeat =
         |window_ns| Recording { window_ns, elapsed_ns: window_ns + 104_512_345, ..recording() };
     let repeats = [2_500_000_000, 2_450_000_000, 2_612_000_000].map(repeat);
-    BTreeMap::from([
+    let with_memory = crate::report::fixture_memory::reports();
+    let without = BTreeMap::from([
         ("plain", judge(&[recording()])),
         ("empty", judge(&[empty()])),
         ("interrupted", judge(&[interrupted()])),
         ("failed", judge(&[failed()])),
         ("repeats", judge(&repeats)),
-    ])
+    ]);
+    without.into_iter().chain(with_memory).collect()
 }

@@ -9,8 +9,9 @@ use crate::plan::{Plan, PlanCpu};
 use crate::record::Recording;
 use crate::record::recording::{End, PerPhase, SeriesKind, TaskRecord};
 use crate::report::{
-    Harness, HostFacts, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA, caveats, checks,
-    latency, metrics, placement, sources, summary,
+    Harness, HostFacts, InstancePlacement, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA,
+    Trial, caveats, checks, convergence, latency, metrics, placement, sources, summary, timeline,
+    trial,
 };
 use crate::sys::clock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,9 @@ pub(super) struct Case<'a> {
     pub found_ready: u64,
     pub migrations: Migrations,
     pub kernel: sources::Kernel,
+    /// By instance.
+    pub placement: Vec<InstancePlacement>,
+    pub trial: Option<Trial>,
 }
 
 /// The result of a profile that watches nothing.
@@ -95,7 +99,7 @@ impl Report {
 impl<'a> Case<'a> {
     fn new(plan: &'a Plan, host: &'a Host, recording: &'a Recording) -> Self {
         let kernel = sources::Kernel::of(&recording.tasks);
-        Case {
+        let mut case = Case {
             plan,
             host,
             recording,
@@ -103,7 +107,12 @@ impl<'a> Case<'a> {
             found_ready: found_ready(recording),
             migrations: placement::migrations(recording, &kernel),
             kernel,
-        }
+            placement: Vec::new(),
+            trial: None,
+        };
+        case.placement = convergence::all(&case);
+        case.trial = trial::of(&case);
+        case
     }
 
     pub fn window_s(&self) -> f64 {
@@ -167,6 +176,9 @@ fn run(n: u32, case: &Case<'_>) -> Run {
         migrations: case.migrations.clone(),
         kernel: case.kernel.totals.clone(),
         residency: placement::residency(case),
+        timeline: timeline::of(case),
+        placement: case.placement.clone(),
+        trial: case.trial.clone(),
         sources: sources::all(case),
         harness: harness(case),
         checks,

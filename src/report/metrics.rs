@@ -2,11 +2,12 @@
 //!
 //! Must not know: how metrics are printed or compared.
 
+use crate::base::Reading;
 use crate::metric::{METRICS, Metric as Row};
 use crate::record::recording::{End, SeriesKind};
 use crate::report::histogram::{Histogram, P50, P99, P999};
 use crate::report::judge::{Case, seconds};
-use crate::report::{Metric, Sourced, latency};
+use crate::report::{InstancePlacement, Judged, Metric, NO_MEMORY, NO_TRIAL, Sourced, latency};
 use std::collections::BTreeMap;
 
 /// A number, or why it could not be had.
@@ -73,7 +74,77 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         "user_s" => Ok(seconds(recording.user_ns)),
         "sys_s" => Ok(seconds(recording.sys_ns)),
         "start_s" => Ok(seconds(recording.start_ns)),
+        _ => of_memory(key, case),
+    }
+}
+
+fn of_memory(key: &str, case: &Case<'_>) -> Value {
+    if case.plan.memory.is_empty() {
+        return Err(NO_MEMORY.to_owned());
+    }
+    match key {
+        "local_share" => {
+            let shares = living(case, |it| &it.local_share)?;
+            Ok(shares.iter().sum::<f64>() / shares.len() as f64)
+        }
+        "convergence_s" => {
+            Ok(living(case, |it| &it.convergence_s)?.into_iter().fold(0.0, f64::max))
+        }
+        "time_to_local_s" => match &case.trial {
+            Some(trial) => trial.time_to_local_s.result(),
+            None => Err(NO_TRIAL.to_owned()),
+        },
+        "scan_passes" => {
+            Ok(living(case, |it| &it.scan_passes)?.into_iter().fold(f64::INFINITY, f64::min))
+        }
+        "numa_hint_faults" | "numa_pages_migrated" | "numa_pte_updates" => growth(case, key),
+        "numa_hint_faults_local_share" => {
+            let faults = growth(case, "numa_hint_faults")?;
+            let local = growth(case, "numa_hint_faults_local")?;
+            match faults > 0.0 {
+                true => Ok(local / faults),
+                false => Err("n/a: there was no hint fault".to_owned()),
+            }
+        }
+        "sampler_share" => sampler_share(case),
         _ => Err("this version does not compute it".to_owned()),
+    }
+}
+
+/// A number of each instance that nobody killed; one without it leaves the run without.
+fn living(case: &Case<'_>, of: fn(&InstancePlacement) -> &Judged) -> Result<Vec<f64>, String> {
+    let living: Vec<_> = case.placement.iter().filter(|it| it.signal.is_none()).collect();
+    if living.is_empty() {
+        return Err("every instance was killed".to_owned());
+    }
+    let value = |it: &&InstancePlacement| {
+        of(it).result().map_err(|reason| match case.placement.len() {
+            1 => reason,
+            _ => format!("instance {}: {reason}", it.instance),
+        })
+    };
+    living.iter().map(value).collect()
+}
+
+/// By how much a counter of the machine grew.
+fn growth(case: &Case<'_>, key: &str) -> Value {
+    let growth = case.recording.vmstat.iter().find(|growth| growth.key == key);
+    let growth = growth.ok_or_else(|| format!("{key} was not read from /proc/vmstat"))?;
+    match &growth.value {
+        Reading::Value(value) => Ok(*value as f64),
+        Reading::Absent(absence) => Err(format!("{}: {}", absence.state, absence.reason)),
+    }
+}
+
+/// Over the time that all allowed CPUs had in the window.
+pub(super) fn sampler_share(case: &Case<'_>) -> Value {
+    let cpus = case.allowed().count() as f64;
+    let had_ns = case.recording.window_ns as f64 * cpus;
+    let timeline = &case.recording.timeline;
+    match (timeline.samples.is_empty(), had_ns > 0.0) {
+        (true, _) => Err("nobody looked where tasks and pages were".to_owned()),
+        (_, false) => Err("the measured window has no length".to_owned()),
+        _ => Ok(timeline.cost_ns as f64 / had_ns),
     }
 }
 
@@ -154,6 +225,8 @@ fn kernel(sourced: &Sourced) -> Value {
 mod tests {
     use super::*;
     use crate::metric;
+    use crate::record::Recording;
+    use crate::report::fixture_memory as made;
     use crate::report::{Report, fixture};
 
     #[test]
@@ -161,7 +234,11 @@ mod tests {
         let recordings =
             [fixture::recording(), fixture::empty(), fixture::failed(), fixture::interrupted()];
         let report = Report::judge(&fixture::plan(), &fixture::host(), &recordings);
-        for run in &report.runs {
+        let mut with_memory = made::two_instances_plan();
+        with_memory.teams[0].measures = vec!["round_trip".to_owned()];
+        let recordings = [made::two_instances(), made::all_absent(), made::one_killed()];
+        let with_memory = Report::judge(&with_memory, &fixture::host(), &recordings);
+        for run in report.runs.iter().chain(&with_memory.runs) {
             let expected = METRICS.iter().map(|row| row.key_for("round_trip"));
             for key in expected {
                 let metric = &run.metrics[&key];
@@ -171,5 +248,59 @@ mod tests {
                 assert!(metric::find(&key).is_some(), "{key} has no row");
             }
         }
+    }
+
+    /// The value of a metric of a run of two instances, to a millionth, or its reason.
+    fn of(key: &str, change: impl FnOnce(&mut Recording)) -> Result<f64, String> {
+        let mut recording = made::two_instances();
+        change(&mut recording);
+        let report = Report::judge(&made::two_instances_plan(), &fixture::host(), &[recording]);
+        let metric = &report.runs[0].metrics[key];
+        let value = metric.value.map(|value| (value * 1e6).round() / 1e6);
+        value.ok_or_else(|| metric.reason.clone().unwrap())
+    }
+
+    #[test]
+    fn metrics_of_memory() {
+        let check = |key: &str, change: fn(&mut Recording), expected: Result<f64, &str>| {
+            let got = of(key, change);
+            match (&got, expected) {
+                (Ok(got), Ok(expected)) => assert_eq!(*got, expected, "{key}"),
+                (Err(got), Err(expected)) => assert!(got.contains(expected), "{key}: {got}"),
+                _ => panic!("{key}: {got:?}, not {expected:?}"),
+            }
+        };
+        let same = |_: &mut Recording| ();
+        check("scan_passes", same, Ok(6.0));
+        check("time_to_local_s", same, Err(NO_TRIAL));
+        check("numa_hint_faults", same, Ok(70_000.0));
+        check("numa_hint_faults_local_share", same, Ok(0.75));
+        check("numa_pages_migrated", same, Ok(65_536.0));
+        check("numa_pte_updates", same, Ok(1_100_000.0));
+        // 4 ms of 12 s on 8 CPUs.
+        check("sampler_share", same, Ok(0.000_042));
+        // The later of both instances: the first was together when its tasks were at 1.6 s.
+        check("convergence_s", same, Ok(6.6));
+        let faultless = |run: &mut Recording| {
+            for growth in &mut run.vmstat {
+                growth.value = Reading::Value(0);
+            }
+        };
+        check("numa_hint_faults", faultless, Ok(0.0));
+        check("numa_hint_faults_local_share", faultless, Err("n/a"));
+        check("numa_pte_updates", |run| run.vmstat.clear(), Err("was not read"));
+        let apart = |run: &mut Recording| {
+            for sample in &mut run.timeline.samples {
+                sample.instances[1].tasks = vec![2, 0];
+            }
+        };
+        check("convergence_s", apart, Err("instance 1: never"));
+        // Of those that are left.
+        let killed = |run: &mut Recording| run.instances[1].signal = Some(9);
+        check("scan_passes", killed, Ok(7.0));
+        check("convergence_s", killed, Ok(1.6));
+        let all_killed =
+            |run: &mut Recording| run.instances.iter_mut().for_each(|it| it.signal = Some(9));
+        check("scan_passes", all_killed, Err("every instance was killed"));
     }
 }

@@ -6,20 +6,31 @@
 
 mod caveats;
 mod checks;
+mod compact;
+pub mod convergence;
 pub mod histogram;
 mod judge;
 mod latency;
+mod looks;
+mod memory_doubts;
 mod metrics;
 mod placement;
 mod sources;
 mod stored;
 mod summary;
+pub mod timeline;
+pub mod trial;
 
 #[cfg(test)]
 pub(crate) mod fixture;
+#[cfg(test)]
+pub(crate) mod fixture_memory;
 
+pub use convergence::{InstancePlacement, Judged};
 pub use histogram::{Histogram, HistogramError};
 pub use stored::ReportError;
+pub use timeline::{InstanceTimeline, RegionTimeline, Timeline};
+pub use trial::Trial;
 
 use crate::base::Relation;
 use crate::metric::Better;
@@ -107,6 +118,15 @@ pub struct Run {
     pub migrations: Migrations,
     pub kernel: KernelTotals,
     pub residency: Residency,
+    /// Where tasks and pages were over time; none for a profile without memory regions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
+    /// By instance, how memory and tasks came together; empty without memory regions.
+    #[serde(default)]
+    pub placement: Vec<InstancePlacement>,
+    /// Who moved, in a run that is a trial of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<Trial>,
     pub sources: Vec<Source>,
     pub harness: Harness,
     pub checks: Vec<Check>,
@@ -214,6 +234,11 @@ pub struct Residency {
 pub struct InstanceResidency {
     pub instance: u32,
     pub cpu: Vec<NodeShare>,
+    /// What `cpu` is from: `time` that tasks told themselves, or `looks` of the timeline, which has
+    /// them by instance; `None` if neither had it.
+    #[serde(default)]
+    pub cpu_from: Option<String>,
+    /// At the last look that told of the region; a share is of its resident pages.
     pub memory: Vec<RegionShare>,
 }
 
@@ -277,6 +302,11 @@ pub struct Caveat {
     pub id: String,
     pub text: String,
 }
+
+/// Reasons that go without saying: of metrics about memory in a profile without any, and about who
+/// moves where that is not the question.
+pub const NO_MEMORY: &str = "the profile has no memory regions";
+pub const NO_TRIAL: &str = "the profile is no trial of who moves";
 
 /// The `relation` of a row over all relations.
 pub const ALL: &str = "all";

@@ -3,8 +3,9 @@
 //! A sum exists only where every task that checked out has the number, and says so where not all
 //! checked out. Must not know: how the numbers were read.
 
-use crate::base::{Reading, State};
+use crate::base::{Absence, Reading, State};
 use crate::record::recording::{KernelCounts, TaskRecord};
+use crate::record::timeline::InstanceSample;
 use crate::report::judge::Case;
 use crate::report::{KernelTotals, Source, Sourced};
 
@@ -65,6 +66,7 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Source> {
         ("by_cause", &[&case.migrations.by_cause]),
     ];
     let numbers = numbers.into_iter().map(|(name, parts)| source(name, parts));
+    let numbers = numbers.chain(of_memory(case));
     let facts = case.host.facts.iter().map(|fact| Source {
         name: format!("host.{}", fact.key),
         state: fact.value.state().name().to_owned(),
@@ -81,5 +83,81 @@ fn source(name: &str, parts: &[&Sourced]) -> Source {
         name: name.to_owned(),
         state: missing.map_or(State::Ok.name(), |part| &part.state).to_owned(),
         reason: reason.unwrap_or_default(),
+    }
+}
+
+/// Those that tell where memory is; without memory regions nobody asks.
+fn of_memory(case: &Case<'_>) -> Vec<Source> {
+    if case.plan.memory.is_empty() {
+        return Vec::new();
+    }
+    let recording = case.recording;
+    let vmstat = recording.vmstat.iter().map(|growth| absence(&growth.value));
+    let scans = recording.instances.iter().filter(|it| it.signal.is_none());
+    let scans = scans.flat_map(|it| &it.scan_seq).map(absence);
+    let regions =
+        |seen: &'_ InstanceSample| -> Vec<_> { seen.regions.iter().map(absence).collect() };
+    let seen = recording.timeline.samples.iter().flat_map(|sample| &sample.instances);
+    vec![
+        asked("vmstat", vmstat.collect()),
+        asked("numa_scan_seq", scans.collect()),
+        asked("move_pages", seen.flat_map(regions).collect()),
+    ]
+}
+
+fn absence<T>(reading: &Reading<T>) -> Option<Absence> {
+    match reading {
+        Reading::Value(_) => None,
+        Reading::Absent(absence) => Some(absence.clone()),
+    }
+}
+
+/// A source that was asked so often, each time with an answer or not.
+fn asked(name: &str, answers: Vec<Option<Absence>>) -> Source {
+    let n = answers.len();
+    let lacking: Vec<Absence> = answers.into_iter().flatten().collect();
+    let (state, reason) = match lacking.first() {
+        None if n == 0 => (State::Absent, "it was not asked".to_owned()),
+        None => (State::Ok, String::new()),
+        Some(first) if lacking.len() == n => (first.state, first.reason.clone()),
+        Some(first) => (first.state, format!("{} ({} of {n} times)", first.reason, lacking.len())),
+    };
+    Source { name: name.to_owned(), state: state.name().to_owned(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::record::Recording;
+    use crate::report::fixture_memory::{self as made, unknown};
+    use crate::report::{Report, fixture};
+
+    #[test]
+    fn sources_of_memory_have_their_states() {
+        let check = |name: &str, change: fn(&mut Recording), state: &str, reason: &str| {
+            let mut recording = made::two_instances();
+            change(&mut recording);
+            let report = Report::judge(&made::two_instances_plan(), &fixture::host(), &[recording]);
+            let source = report.runs[0].sources.iter().find(|source| source.name == name).unwrap();
+            assert_eq!((&*source.state, &*source.reason), (state, reason), "{name}");
+        };
+        for name in ["vmstat", "numa_scan_seq", "move_pages"] {
+            check(name, |_| (), "ok", "");
+        }
+        check("vmstat", |run| run.vmstat.clear(), "absent", "it was not asked");
+        let blind_once = |run: &mut Recording| {
+            run.timeline.samples[3].instances[1].regions[0] = unknown();
+        };
+        let reason = "move_pages: EPERM, as a seccomp filter may have it";
+        check("move_pages", blind_once, "no permission", &format!("{reason} (1 of 240 times)"));
+        let absent = |run: &mut Recording| *run = made::all_absent();
+        check("move_pages", absent, "no permission", reason);
+        check("numa_scan_seq", absent, "absent", "no line mm->numa_scan_seq");
+        check("vmstat", absent, "absent", "no CONFIG_NUMA_BALANCING");
+    }
+
+    #[test]
+    fn nobody_asks_where_memory_is_without_any() {
+        let report = &fixture::reports()["plain"];
+        assert!(report.runs[0].sources.iter().all(|source| source.name != "move_pages"));
     }
 }

@@ -83,23 +83,28 @@ fn cells(row: &Latency, whole: u64) -> Vec<String> {
     ]
 }
 
+/// Nothing for a run of memory in which nobody sent any.
+fn messages(run: &Run, width: usize) -> String {
+    let messages = &run.messages;
+    if run.timeline.is_some() && messages.sent == 0 && messages.received == 0 {
+        return String::new();
+    }
+    let text = format!(
+        "{} received in the window, {} by a wakeup, {} ({}) found ready; whole run: {} sent, {} \
+         received",
+        count(messages.received_window),
+        count(messages.wakeups),
+        count(run.found_ready),
+        percent_of(run.found_ready, messages.received_window),
+        count(messages.sent),
+        count(messages.received),
+    );
+    wrapped("messages: ", &text, width)
+}
+
 /// Messages that needed no wakeup and times between migrations: a line each.
 fn others(run: &Run, width: usize) -> String {
-    let messages = &run.messages;
-    let mut text = wrapped(
-        "messages: ",
-        &format!(
-            "{} received in the window, {} by a wakeup, {} ({}) found ready; whole run: {} sent, \
-             {} received",
-            count(messages.received_window),
-            count(messages.wakeups),
-            count(run.found_ready),
-            percent_of(run.found_ready, messages.received_window),
-            count(messages.sent),
-            count(messages.received),
-        ),
-        width,
-    );
+    let mut text = messages(run, width);
     for row in run.latency.iter().filter(|row| is_other(row)) {
         let what = match row.series.as_str() {
             "found_ready" => format!("found ready by {}, time queued: ", row.team),

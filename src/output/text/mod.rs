@@ -7,8 +7,10 @@ mod chart;
 mod headline;
 mod latency;
 mod layout;
+mod memory;
 mod placement;
 mod runs;
+mod timeline;
 mod trust;
 
 use crate::output::{NARROWEST, Options, OutputError};
@@ -20,9 +22,12 @@ pub(super) fn render(report: &Report, options: &Options) -> Result<String, Outpu
     sections.extend(trust::broken(report, width));
     sections.extend(runs::summary(report, width));
     if let Some(run) = report.median_run() {
+        sections.extend(memory::trials(report, width));
         sections.extend(runs::which(report, run, width));
         sections.push(headline::result(report, run, width));
         sections.extend(latency::sections(run, width));
+        sections.extend(memory::sections(run, width));
+        sections.extend(timeline::section(run, width));
         sections.extend(placement::sections(&report.host, run, width));
         sections.extend(trust::sections(report, run, width));
     }

@@ -4,7 +4,7 @@
 
 use super::layout::{NONE, bar, count, gap, lines, percent, percent_of, table, time, wrapped};
 use crate::base::unit;
-use crate::report::{HostFacts, Migrations, Run, Share, Sourced};
+use crate::report::{HostFacts, InstanceResidency, Migrations, Run, Share, Sourced};
 use std::collections::BTreeMap;
 
 /// More CPUs than this are told in a sentence.
@@ -104,7 +104,11 @@ fn residency(run: &Run, width: usize) -> String {
     }
     let mut rows: Vec<(String, f64)> = Vec::new();
     // That all were on the only node goes without saying.
-    for instance in all.instances.iter().filter(|it| it.cpu.len() > 1 || all.instances.len() > 1) {
+    let says_more = |it: &&InstanceResidency| {
+        let by_time = it.cpu_from.as_deref().is_none_or(|from| from == "time");
+        by_time && (it.cpu.len() > 1 || all.instances.len() > 1)
+    };
+    for instance in all.instances.iter().filter(says_more) {
         let prefix = match all.instances.len() {
             1 => String::new(),
             _ => format!("instance {} ", instance.instance),

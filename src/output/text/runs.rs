@@ -4,6 +4,7 @@
 
 use super::headline::position;
 use super::layout::{NONE, gap, metric, percent, table, wrapped};
+use super::memory;
 use crate::report::{Report, Run};
 
 /// What stands beside the primary metric of each run, with a short name.
@@ -53,6 +54,8 @@ fn each(report: &Report, width: usize) -> String {
     }
     let mut header = vec!["run", "end"];
     header.extend(keys.iter().map(|(_, short)| short));
+    let trials = report.runs.iter().any(|run| run.trial.is_some());
+    header.extend(trials.then_some("who moved"));
     header.push("checks");
     let rows: Vec<Vec<String>> = report
         .runs
@@ -64,6 +67,7 @@ fn each(report: &Report, width: usize) -> String {
             };
             let mut row = vec![run.run.to_string(), run.end.replace('_', " ")];
             row.extend(keys.iter().map(|(key, _)| value(key).unwrap_or(NONE.to_owned())));
+            row.extend(trials.then(|| run.trial.as_ref().map_or(NONE.to_owned(), memory::verdict)));
             let broken = run.checks.iter().filter(|check| !check.ok).count();
             row.push(match broken {
                 0 => "hold".to_owned(),

@@ -1,0 +1,279 @@
+//! Made-up runs with memory: two processes on two nodes, and trials of who moves.
+//!
+//! Must not know: what is tested with them.
+
+use crate::base::{CpuId, NodeId, Reading, State};
+use crate::plan::{
+    FirstTouch, Form, HugePages, MemoryPlan, MemoryPolicy, Op, Plan, Scheduling, Sharing, TeamPlan,
+};
+use crate::record::Recording;
+use crate::record::recording::{Begun, Messages, Migrations, PerPhase, TaskRecord, TeamRecord};
+use crate::record::timeline::{Growth, InstanceRecord, InstanceSample, Pages, Sample, Timeline};
+use crate::report::{Report, fixture};
+use std::collections::BTreeMap;
+
+const MS: u64 = 1_000_000;
+/// Pages of a region that are looked at.
+const SAMPLED: u32 = 100;
+
+pub(crate) fn region(name: &str, slice_bytes: u64, count: u32) -> MemoryPlan {
+    MemoryPlan {
+        name: name.to_owned(),
+        slice_bytes,
+        count,
+        first_touch: FirstTouch::Nodes(vec![NodeId(0)]),
+        policies: vec![MemoryPolicy::Default],
+        huge: HugePages::Leave,
+        sharing: Sharing::Process,
+    }
+}
+
+fn team(name: &str, size: u32, spawned: bool) -> TeamPlan {
+    TeamPlan {
+        name: name.to_owned(),
+        size,
+        form: Form::Threads,
+        background: false,
+        spawned,
+        scheduling: Scheduling::default(),
+        cpus: Vec::new(),
+        ops: vec![
+            Op::Loop { count: crate::plan::Amount::Fixed(1), end: 1 },
+            Op::Again { begin: 0 },
+        ],
+        measures: Vec::new(),
+        receives: false,
+        buffer_bytes: 0,
+    }
+}
+
+/// Two processes of two tasks, each with an area for both and a slice for each.
+pub(crate) fn two_instances_plan() -> Plan {
+    let mut plan = fixture::plan();
+    plan.profile = "numa01".to_owned();
+    plan.about = "Two processes whose tasks each write all of the process's memory".to_owned();
+    plan.params = vec![("bytes".to_owned(), "1GiB".to_owned())];
+    plan.watch = vec!["elapsed_s".to_owned()];
+    (plan.instances, plan.copies) = (2, 2);
+    plan.channels.clear();
+    plan.memory = vec![region("area", 1 << 30, 1), region("own", 32 << 20, 2)];
+    plan.teams = vec![team("sweeper", 2, false)];
+    plan
+}
+
+/// One task writes an area, starts another that goes over it, and waits.
+pub(crate) fn who_moves_plan() -> Plan {
+    let mut plan = two_instances_plan();
+    plan.profile = "who-moves".to_owned();
+    plan.about =
+        "A task iterates over memory that another has made: which goes to which?".to_owned();
+    plan.params =
+        vec![("age".to_owned(), "0s".to_owned()), ("bytes".to_owned(), "256MiB".to_owned())];
+    plan.watch = vec!["local_share".to_owned()];
+    (plan.instances, plan.copies) = (1, 1);
+    plan.memory = vec![region("area", 256 << 20, 1)];
+    plan.teams = vec![team("main", 1, false), team("worker", 1, true)];
+    plan
+}
+
+/// Sampled pages of which so many in a hundred are on node 1.
+pub(crate) fn pages(on_1: u32) -> Reading<Pages> {
+    Reading::Value(Pages { by_node: vec![SAMPLED - on_1, on_1], absent: 0 })
+}
+
+pub(crate) fn unknown<T>() -> Reading<T> {
+    Reading::absent(State::NoPermission, "move_pages: EPERM, as a seccomp filter may have it")
+}
+
+pub(crate) fn seen(tasks: [u32; 2], regions: Vec<Reading<Pages>>) -> InstanceSample {
+    InstanceSample { tasks: tasks.to_vec(), regions }
+}
+
+/// A look each 200 ms.
+pub(crate) fn timeline(looks: Vec<Vec<InstanceSample>>) -> Timeline {
+    let samples = looks.into_iter().enumerate();
+    Timeline {
+        interval_ns: 200 * MS,
+        cost_ns: 4 * MS,
+        samples: samples
+            .map(|(at, instances)| Sample { at_ns: at as u64 * 200 * MS, instances })
+            .collect(),
+    }
+}
+
+fn task(team: usize, copy: u32, index: u32, begun: Begun) -> TaskRecord {
+    TaskRecord {
+        team,
+        copy,
+        index,
+        messages: Messages { sent: PerPhase::default(), received: PerPhase::default() },
+        begun: Some(begun),
+        ..fixture::recording().tasks[0].clone()
+    }
+}
+
+fn team_record(name: &str, size: u32, residency: &[(u32, u64)]) -> TeamRecord {
+    TeamRecord {
+        name: name.to_owned(),
+        size,
+        background: false,
+        migrations: Migrations {
+            across_sleep: [0; 5],
+            while_running: [0, 1, 4, 0, 3],
+            ..Migrations::default()
+        },
+        residency: residency.iter().map(|&(cpu, ms)| (CpuId(cpu), ms * MS)).collect(),
+        found_ready_unstamped: 0,
+    }
+}
+
+fn growths() -> Vec<Growth> {
+    let of =
+        |(key, value): (&str, u64)| Growth { key: key.to_owned(), value: Reading::Value(value) };
+    [
+        ("numa_pte_updates", 1_100_000),
+        ("numa_hint_faults", 70_000),
+        ("numa_hint_faults_local", 52_500),
+        ("numa_pages_migrated", 65_536),
+    ]
+    .map(of)
+    .into()
+}
+
+fn scanned(passes: u64) -> InstanceRecord {
+    InstanceRecord { signal: None, scan_seq: [1, 1 + passes].map(Reading::Value) }
+}
+
+fn without_messages() -> Recording {
+    let mut recording = fixture::recording();
+    recording.series.clear();
+    (recording.user_ns, recording.sys_ns) = (8_500 * MS, 700 * MS);
+    recording.vmstat = growths();
+    recording
+}
+
+/// Both processes' memory begins on node 0; that of the second goes to node 1 with its tasks.
+pub(crate) fn two_instances() -> Recording {
+    let look = |at: u32| {
+        let gone = (at.saturating_sub(10) * 4).min(98);
+        let tasks = |home: usize| match at {
+            0..8 => [1, 1],
+            _ if home == 0 => [2, 0],
+            _ => [0, 2],
+        };
+        let first = seen(tasks(0), vec![pages(0), pages(0)]);
+        let own = if at < 12 { 0 } else { 100 };
+        vec![first, seen(tasks(1), vec![pages(gone), pages(own)])]
+    };
+    let begun = |cpu| Begun { at_ns: MS, cpu: CpuId(cpu) };
+    Recording {
+        elapsed_ns: 12_040 * MS,
+        window_ns: 12_000 * MS,
+        user_ns: 44_000 * MS,
+        teams: vec![team_record(
+            "sweeper",
+            4,
+            &[(0, 9_000), (1, 12_000), (8, 11_000), (9, 12_000)],
+        )],
+        tasks: [(0, 0, 0), (0, 1, 8), (1, 0, 1), (1, 1, 9)]
+            .map(|(copy, index, cpu)| task(0, copy, index, begun(cpu)))
+            .into(),
+        instances: vec![scanned(7), scanned(6)],
+        timeline: timeline((0..60).map(look).collect()),
+        ..without_messages()
+    }
+}
+
+/// A trial by the worker's node and the hundredths of the pages on node 1 at each look from the
+/// tenth on; before, the other task alone is on node 0, where the memory is.
+pub(crate) fn trial(begun_on: u32, looks: &[(usize, u32)]) -> Recording {
+    let alone = (0..10).map(|_| vec![seen([1, 0], vec![pages(0)])]);
+    let both = looks.iter().map(|&(node, on_1)| {
+        let mut tasks = [1, 0];
+        tasks[node] += 1;
+        vec![seen(tasks, vec![pages(on_1)])]
+    });
+    let begun = |at_ns, cpu| Begun { at_ns, cpu: CpuId(cpu) };
+    Recording {
+        elapsed_ns: 12_040 * MS,
+        window_ns: 12_000 * MS,
+        teams: vec![
+            team_record("main", 1, &[(0, 12_000)]),
+            team_record("worker", 1, &[(0, 3_000), (8, 7_000)]),
+        ],
+        tasks: vec![task(0, 0, 0, begun(MS, 0)), task(1, 0, 0, begun(1_900 * MS, begun_on * 8))],
+        instances: vec![scanned(9)],
+        timeline: timeline(alone.chain(both).collect()),
+        ..without_messages()
+    }
+}
+
+/// The memory goes to the worker, four hundredths each look.
+pub(crate) fn memory_moves() -> Recording {
+    let looks: Vec<(usize, u32)> = (0..50).map(|at: u32| (1, (at * 4).min(100))).collect();
+    trial(1, &looks)
+}
+
+/// The worker goes to the memory after two seconds.
+pub(crate) fn task_moves() -> Recording {
+    let looks: Vec<(usize, u32)> = (0..50).map(|at| (usize::from(at < 10), 2)).collect();
+    trial(1, &looks)
+}
+
+pub(crate) fn nothing_moves() -> Recording {
+    trial(1, &[(1, 0); 50])
+}
+
+/// Nothing that could be asked had an answer.
+pub(crate) fn all_absent() -> Recording {
+    let mut recording = two_instances();
+    for sample in &mut recording.timeline.samples {
+        for region in sample.instances.iter_mut().flat_map(|it| &mut it.regions) {
+            *region = unknown();
+        }
+    }
+    for instance in &mut recording.instances {
+        instance.scan_seq =
+            [(); 2].map(|()| Reading::absent(State::Absent, "no line mm->numa_scan_seq"));
+    }
+    for growth in &mut recording.vmstat {
+        growth.value = Reading::absent(State::Absent, "no CONFIG_NUMA_BALANCING");
+    }
+    recording
+}
+
+/// The second process is killed in the middle.
+pub(crate) fn one_killed() -> Recording {
+    let mut recording = two_instances();
+    recording.instances[1].signal = Some(9);
+    recording.instances[1].scan_seq[1] = Reading::absent(State::Absent, "the process is gone");
+    for task in &mut recording.tasks[2..] {
+        task.checked_out = false;
+    }
+    for sample in &mut recording.timeline.samples[30..] {
+        let gone = Reading::absent(State::Absent, "the process is gone");
+        sample.instances[1] = seen([0, 0], vec![gone.clone(), gone]);
+    }
+    recording
+}
+
+/// One report of each sort, by name.
+pub(crate) fn reports() -> BTreeMap<&'static str, Report> {
+    let judge = |plan: &Plan, recordings: &[Recording]| {
+        let mut report = Report::judge(plan, &fixture::host(), recordings);
+        report.tool = "schedload 0.0.0".to_owned();
+        report
+    };
+    let (two, who) = (two_instances_plan(), who_moves_plan());
+    let local = trial(0, &[(0, 0); 50]);
+    let trials = [memory_moves(), memory_moves(), task_moves(), nothing_moves(), local];
+    BTreeMap::from([
+        ("two_instances", judge(&two, &[two_instances()])),
+        ("all_absent", judge(&two, &[all_absent()])),
+        ("one_killed", judge(&two, &[one_killed()])),
+        ("memory_moved", judge(&who, &[memory_moves()])),
+        ("task_moved", judge(&who, &[task_moves()])),
+        ("neither_moved", judge(&who, &[nothing_moves()])),
+        ("trials", judge(&who, &trials)),
+    ])
+}
