@@ -14,6 +14,9 @@ pub enum Outcome {
     Failed(String),
 }
 
+/// The first line of a guest whose kernel has come to user space.
+pub const UP: &str = "guest up";
+
 /// The last line of a guest that went through all its checks.
 pub const DONE: &str = "checks done";
 

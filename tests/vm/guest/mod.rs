@@ -34,6 +34,7 @@ pub fn run(shape: &Shape) {
         *PANIC.lock().unwrap() = format!("{said}{}", place.unwrap_or_default());
     }));
     let mut host = File::create(serial::DEVICE).unwrap();
+    writeln!(host, "{}", serial::UP).unwrap();
     for cpu in cpulist::parse(shape.offline) {
         kernel_files::write(&format!("/sys/devices/system/cpu/cpu{cpu}/online"), "0");
     }
