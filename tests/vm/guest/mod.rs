@@ -30,7 +30,10 @@ static PANIC: Mutex<String> = Mutex::new(String::new());
 pub fn run(shape: &Shape) {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
-        let said = panic.payload_as_str().unwrap_or("a panic without words");
+        let words = panic.payload();
+        let said = words.downcast_ref::<String>().map(String::as_str);
+        let said =
+            said.or(words.downcast_ref::<&str>().copied()).unwrap_or("a panic without words");
         *PANIC.lock().unwrap() = format!("{said}{}", place.unwrap_or_default());
     }));
     let mut host = File::create(serial::DEVICE).unwrap();
