@@ -37,6 +37,7 @@ lint: ## formatting, clippy and the documentation, without warnings
 	@scripts/setup test
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) clippy --locked --test vm -- -D warnings
 	$(CARGO) clippy --locked --lib --no-default-features -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --no-deps --document-private-items
 

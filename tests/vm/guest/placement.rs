@@ -133,7 +133,8 @@ fn migrations_between_llcs(shape: &Shape) {
 /// each of its migrations is of this one distance.
 fn migrations(a: u32, b: u32, distance: &str) {
     let path = program::profile(&format!(
-        "duration = '4s'\n[team.mover]\nsize = 1\non = 'cpus:{a},{b}'\nsteps = [ {{ spin = '1ms' }} ]\n"
+        "duration = '4s'\n[team.mover]\nsize = 1\n\
+         on = 'cpus:{a},{b}'\nsteps = [ {{ spin = '1ms' }} ]\n"
     ));
     let mut started = Started::new(&format!("schedload run {path}"));
     let pid = started.pid();
