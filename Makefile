@@ -4,6 +4,7 @@ CARGO ?= cargo
 PROFILE ?= hackbench
 ARGS ?= --loops 2000
 PAIRS ?= 10
+SHAPES ?=
 N ?= 100000
 DESTDIR ?=
 PREFIX ?= /usr/local
@@ -11,7 +12,7 @@ PREFIX ?= /usr/local
 # Where rustup puts cargo, for shells that have not read its profile.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help run test lint build bench bench-peers install clean setup
+.PHONY: help run test vm-test lint build bench bench-peers install clean setup
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(firstword $(MAKEFILE_LIST)) | \
@@ -28,10 +29,15 @@ test: lint ## everything that a change has to pass
 	    set -x; $(CARGO) test --locked --no-fail-fast --lib --bins --tests; \
 	fi
 
+vm-test: ## checks on machines with nodes, emulated: SHAPES='four-nodes isolcpus'
+	@scripts/setup vm || test -z "$$SCHEDLOAD_REQUIRE_VM"
+	$(CARGO) test --locked --test vm -- $(SHAPES)
+
 lint: ## formatting, clippy and the documentation, without warnings
 	@scripts/setup test
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) clippy --locked --test vm -- -D warnings
 	$(CARGO) clippy --locked --lib --no-default-features -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --no-deps --document-private-items
 
