@@ -124,6 +124,8 @@ fn memory(cpus: &[(u32, Place)]) -> Memory {
         n_tasks: 1,
         channels: Vec::new(),
         copies: 1,
+        instances: 1,
+        n_regions: 0,
         page_bytes: schedload::sys::shared::page_bytes(),
     });
     let (memory, _) = Memory::create(layout).unwrap();

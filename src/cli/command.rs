@@ -134,7 +134,7 @@ fn profile() -> Arg {
 }
 
 /// What, beside the profile's own parameters, decides a plan.
-fn plan_args() -> [Arg; 3] {
+fn plan_args() -> [Arg; 4] {
     let arg = |name: &'static str| Arg::new(name).long(name).help_heading(RUN_HEADING);
     [
         arg("duration").value_name("TIME").help("Length of the measured window, as in 10s"),
@@ -143,10 +143,13 @@ fn plan_args() -> [Arg; 3] {
             .value_name("N")
             .value_parser(value_parser!(u64))
             .help("Seed of all that is random"),
+        arg("allow-single-node")
+            .action(ArgAction::SetTrue)
+            .help("Run a profile about NUMA nodes on a machine without: a smoke test"),
     ]
 }
 
-fn run_args() -> [Arg; 7] {
+fn run_args() -> [Arg; 8] {
     let repeat = Arg::new("repeat")
         .long("repeat")
         .value_name("N")
@@ -170,7 +173,13 @@ fn run_args() -> [Arg; 7] {
         .action(ArgAction::SetTrue)
         .help_heading(OUTPUT_HEADING)
         .help("No progress, and no report but into the files asked for");
-    [repeat, sweep, json, format(), out(), width(), quiet]
+    let plot = Arg::new("plot")
+        .long("plot")
+        .value_name("FILE.svg")
+        .value_hint(ValueHint::FilePath)
+        .help_heading(OUTPUT_HEADING)
+        .help("Draw where tasks and pages were over time, for profiles with memory");
+    [repeat, sweep, json, format(), out(), width(), plot, quiet]
 }
 
 fn format() -> Arg {

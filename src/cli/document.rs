@@ -4,7 +4,7 @@
 
 use crate::cli::error::Error;
 use crate::cli::sweep;
-use crate::output::{Format, Options, OutputError};
+use crate::output::{self, Format, Options, OutputError};
 use crate::report::{Report, ReportError};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,21 @@ impl Document {
                 Ok(each?.join("\n"))
             }
         }
+    }
+}
+
+impl Document {
+    /// The timeline of where tasks and pages were, as SVG.
+    pub fn plot(&self) -> Result<String, Error> {
+        let picture = match self {
+            Document::One(report) => output::timeline_svg(report),
+            Document::Sweep(_) => None,
+        };
+        picture.ok_or_else(|| {
+            let why = "--plot draws where tasks and pages were over time, and this run has no such \
+                       timeline: its profile has no memory, or it is a sweep";
+            Error::Usage(why.to_owned())
+        })
     }
 }
 

@@ -125,5 +125,6 @@ fn overrides(options: &Options) -> Result<Overrides, Error> {
         duration: text("duration").map(str::to_string),
         warmup: text("warmup").map(str::to_string),
         seed,
+        allow_single_node: false,
     })
 }

@@ -26,7 +26,7 @@ pub use exit::Exit;
 pub use hackbench::hackbench_main;
 
 use crate::plan::PlanError;
-use crate::profile::catalogue::{self, LoadError};
+use crate::profile::catalogue::{self, Builtin, LoadError};
 use clap::ArgMatches;
 use error::Error;
 use sink::WriteError;
@@ -43,7 +43,26 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// `schedload-PROFILE`: what `schedload run PROFILE` does.
 pub fn profile_main(profile: &str, args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
-    finish(standalone(profile, &args))
+    finish(standalone(profile, profile, &args))
+}
+
+/// `schedload-PROFILE VARIANT`: what `schedload run VARIANT` does, where the words of a parameter
+/// of the profile are profiles of their own. Without a VARIANT it is the profile itself.
+pub fn variants_main(profile: &str, args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut args: Vec<OsString> = args.into_iter().collect();
+    let variants = catalogue::find(profile).map(Builtin::variants).unwrap_or_default();
+    let named = args.get(1).and_then(|arg| arg.to_str());
+    let variant = named.filter(|arg| !arg.starts_with('-')).map(str::to_owned);
+    let Some(variant) = variant else {
+        return finish(standalone(profile, profile, &args));
+    };
+    if !variants.contains(&variant) {
+        let known = variants.join(", ");
+        let message = format!("`{variant}` is none of {known}");
+        return finish(Err(Error::Usage(message)));
+    }
+    args.remove(1);
+    finish(standalone(profile, &variant, &args))
 }
 
 fn front_door(args: &[OsString]) -> Result<Exit, Error> {
@@ -72,8 +91,9 @@ fn other(name: &str, matches: &ArgMatches) -> Result<Exit, Error> {
     }
 }
 
-fn standalone(name: &str, args: &[OsString]) -> Result<Exit, Error> {
-    let profile = catalogue::load(name)?;
+/// The program of a profile, which may be run as a variant of it.
+fn standalone(name: &str, profile: &str, args: &[OsString]) -> Result<Exit, Error> {
+    let profile = catalogue::load(profile)?;
     let flags = param::flags(&profile);
     let command = command::standalone(format!("schedload-{name}"), profile.about.clone(), flags);
     let matches = command.try_get_matches_from(args)?;

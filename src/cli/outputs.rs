@@ -1,4 +1,5 @@
-//! Where the flags of a run send its report: `--json`, `--format`, `--out`, `--quiet`.
+//! Where the flags of a run send its report: `--json`, `--format`, `--out`, `--plot`,
+//! `--quiet`.
 //!
 //! Must not know: what is run.
 
@@ -15,6 +16,8 @@ pub struct Outputs {
     json: Option<Sink>,
     /// The report in the format asked for.
     report: Option<Sink>,
+    /// The timeline as a picture.
+    plot: Option<Sink>,
     format: &'static Format,
     options: Options,
     show: Show,
@@ -48,6 +51,7 @@ impl Outputs {
         Ok(Outputs {
             json: json.map(Sink::open).transpose()?,
             report: report.map(Sink::open).transpose()?,
+            plot: path("plot").map(Sink::open).transpose()?,
             format: format(matches)?,
             options: options(matches),
             show: if quiet { Show::Never } else { Show::OnTerminal },
@@ -93,7 +97,11 @@ impl Outputs {
             }
             None => Ok(()),
         };
-        json.and(report)
+        let plot = match &mut self.plot {
+            Some(sink) => document.plot().and_then(|picture| Ok(sink.finish(&picture)?)),
+            None => Ok(()),
+        };
+        json.and(report).and(plot)
     }
 }
 

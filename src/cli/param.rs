@@ -4,7 +4,7 @@
 //! not know: what a parameter does.
 
 use crate::base::unit;
-use crate::profile::{Param, ParamValue, Profile};
+use crate::profile::{Choice, Param, ParamValue, Profile};
 use clap::builder::{PossibleValuesParser, Str};
 use clap::{Arg, ArgMatches};
 
@@ -29,9 +29,9 @@ fn flag(param: &Param, profile: &str) -> Arg {
         arg = arg.short(short);
     }
     match &param.value {
-        ParamValue::Word { choices, .. } if !choices.is_empty() => {
-            arg.value_parser(PossibleValuesParser::new(choices.clone())).hide_possible_values(true)
-        }
+        ParamValue::Word { choices, .. } if !choices.is_empty() => arg
+            .value_parser(PossibleValuesParser::new(words(choices).map(str::to_owned)))
+            .hide_possible_values(true),
         _ => arg,
     }
 }
@@ -48,6 +48,10 @@ fn value_name(param: &Param) -> &'static str {
     }
 }
 
+fn words(choices: &[Choice]) -> impl Iterator<Item = &str> {
+    choices.iter().map(|choice| choice.word.as_str())
+}
+
 /// Default and what else is allowed: `10; 1 to 100000`, `pipe; or socketpair, tcp`.
 pub fn range(param: &Param) -> String {
     match &param.value {
@@ -61,8 +65,7 @@ pub fn range(param: &Param) -> String {
             }
         }
         ParamValue::Word { default, choices } => {
-            let others: Vec<&str> =
-                choices.iter().map(String::as_str).filter(|word| *word != default.text).collect();
+            let others: Vec<&str> = words(choices).filter(|word| *word != default.text).collect();
             match others.is_empty() {
                 true => default.text.clone(),
                 false => format!("{}; or {}", default.text, others.join(", ")),

@@ -117,6 +117,7 @@ pub fn overrides(matches: &ArgMatches, profile: &Profile) -> Overrides {
         duration: matches.get_one("duration").cloned(),
         warmup: matches.get_one("warmup").cloned(),
         seed: matches.get_one("seed").copied(),
+        allow_single_node: matches.get_flag("allow-single-node"),
     }
 }
 

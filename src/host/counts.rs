@@ -1,9 +1,10 @@
-//! The machine in seven numbers that profiles may use in expressions: `cpus / 3`.
+//! The machine in eight numbers that profiles may use in expressions: `cpus / 3`.
 //!
 //! Counted over the CPUs that may be used, so that a profile made for a machine also fits one
 //! node of it. Must not know: expressions.
 
 use super::Topology;
+use super::topology::Llc;
 use crate::base::CpuList;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -20,11 +21,16 @@ pub struct Facts {
     pub cpus_per_node: u32,
     pub cpus_per_llc: u32,
     pub smt: u32,
+    /// Bytes of the largest of those LLCs; where the kernel tells none, [`LLC_BYTES`].
+    pub llc_bytes: u64,
 }
 
+/// What a last-level cache is taken for where its size is not known: more than most cores have.
+pub const LLC_BYTES: u64 = 32 << 20;
+
 impl Facts {
-    pub const NAMES: [&'static str; 7] =
-        ["cpus", "cores", "llcs", "nodes", "cpus_per_node", "cpus_per_llc", "smt"];
+    pub const NAMES: [&'static str; 8] =
+        ["cpus", "cores", "llcs", "nodes", "cpus_per_node", "cpus_per_llc", "smt", "llc_bytes"];
 
     /// The number with this name, as expressions of profiles want it.
     pub fn get(&self, name: &str) -> Option<f64> {
@@ -36,6 +42,7 @@ impl Facts {
             "cpus_per_node" => self.cpus_per_node,
             "cpus_per_llc" => self.cpus_per_llc,
             "smt" => self.smt,
+            "llc_bytes" => return Some(self.llc_bytes as f64),
             _ => return None,
         };
         Some(f64::from(number))
@@ -46,10 +53,13 @@ impl Topology {
     pub fn facts(&self, allowed: &CpuList) -> Facts {
         let cpus: Vec<_> = self.cpus.iter().filter(|cpu| allowed.contains(cpu.id)).collect();
         let (cores, smt) = groups(cpus.iter().map(|cpu| cpu.place.core));
+        let used = |llc: &&Llc| !llc.cpus.and(allowed).is_empty();
+        let llc_bytes = self.llcs.iter().filter(used).filter_map(|llc| llc.bytes).max();
+        let llc_bytes = llc_bytes.filter(|bytes| *bytes > 0).unwrap_or(LLC_BYTES);
         let (llcs, cpus_per_llc) = groups(cpus.iter().map(|cpu| cpu.place.llc));
         let (nodes, cpus_per_node) = groups(cpus.iter().map(|cpu| cpu.place.node));
         let cpus = cpus.len() as u32;
-        Facts { cpus, cores, llcs, nodes, cpus_per_node, cpus_per_llc, smt }
+        Facts { cpus, cores, llcs, nodes, cpus_per_node, cpus_per_llc, smt, llc_bytes }
     }
 }
 
@@ -71,8 +81,10 @@ mod tests {
         let check = |machine: &str, allowed: &str, expected: [u32; 7]| {
             let topology = Topology::from_synthetic(machine).unwrap();
             let facts = topology.facts(&allowed.parse().unwrap());
-            let got = Facts::NAMES.map(|name| facts.get(name).unwrap());
+            let got: Vec<f64> =
+                Facts::NAMES[..7].iter().map(|name| facts.get(name).unwrap()).collect();
             assert_eq!(got, expected.map(f64::from), "of {allowed:?} in {machine:?}");
+            assert!(facts.get("llc_bytes").unwrap() > 0.0);
         };
         check("pack:1 l3:1 core:4 pu:2", "0-7", [8, 4, 1, 1, 8, 8, 2]);
         check("pack:1 l3:1 core:4 pu:2", "0,2,4", [3, 3, 1, 1, 3, 3, 1]);

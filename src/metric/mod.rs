@@ -45,6 +45,21 @@ use Better::{Higher, Lower, Neither};
 pub const METRICS: &[Metric] = &[
     row("messages_per_s", "1/s", Higher, "messages received in the window, per second"),
     row(
+        "memory_bytes_per_s",
+        "B/s",
+        Higher,
+        "cache lines that sweep, touch and chase used in the window, in bytes per second of it",
+    ),
+    row(
+        "copy_bytes_per_s",
+        "B/s",
+        Higher,
+        "bytes that STREAM's copy moved, over the time each task was at it, summed over the tasks",
+    ),
+    row("scale_bytes_per_s", "B/s", Higher, "the same of STREAM's scale"),
+    row("add_bytes_per_s", "B/s", Higher, "the same of STREAM's add"),
+    row("triad_bytes_per_s", "B/s", Higher, "the same of STREAM's triad"),
+    row(
         "*s_per_s",
         "1/s",
         Higher,

@@ -4,17 +4,19 @@
 //! is tried. Must not know: how any stage works.
 
 use super::check::{self, Pattern};
-use super::compile::{self, Around, Program};
+use super::compile::{self, Around, Kept, Program};
+use super::memory;
 use super::number::{self, Wanted};
 use super::placement::{self, Members, PlaceWords};
 use super::resolve::{self, ChannelWords};
 use super::scope::{Scope, suggestion, typed};
 use super::{
-    ChannelPlan, Form, Needs, Op, Overrides, Plan, PlanCpu, PlanError, PlanNode, Refusal,
-    Scheduling, TeamPlan, hash, needs, scheduling, traffic,
+    ChannelPlan, Form, MemoryPlan, Needs, Op, Overrides, Plan, PlanCpu, PlanError, PlanNode,
+    Refusal, Scheduling, TeamPlan, hash, needs, scheduling, traffic,
 };
 use crate::base::Unit;
 use crate::host::Host;
+use crate::host::topology::Node;
 use crate::metric::METRICS;
 use crate::profile::keys::NUMBER_MAX;
 use crate::profile::{Expr, Fault, Faults, Profile, Team};
@@ -34,21 +36,27 @@ pub(super) fn plan(
         Faults::new(&profile.source, faults.collect())
     })?;
     let scope = Scope::new(profile, facts, &bound);
-    let parts = Parts::of(profile, overrides, &scope, &mut faults);
+    let parts = Parts::of(profile, overrides, &scope, host, &mut faults);
     let parts = match parts {
         Some(parts) if faults.is_empty() => parts,
         _ => return Err(Faults::new(&profile.source, faults).into()),
     };
+    let nodes = parts.nodes;
     let (mut plan, words) = parts.into_plan(profile, host, overrides, &scope)?;
-    on_this_host(&mut plan, &words, host)?;
+    enough_nodes(&mut plan, nodes, host, overrides)?;
+    on_this_host(&mut plan, &words, host, overrides)?;
     plan.hash = hash::of(&plan);
     Ok(plan)
 }
 
 /// Everything that the profile says, with its numbers, but not yet together.
 struct Parts {
+    instances: Option<u32>,
+    /// The fewest with memory on which the profile means anything.
+    nodes: u32,
     copies: u32,
     channels: Vec<ChannelPlan>,
+    memory: Vec<MemoryPlan>,
     teams: Vec<TeamPart>,
     duration_ns: Option<u64>,
     warmup_ns: u64,
@@ -62,7 +70,9 @@ struct TeamPart {
     background: bool,
     program: Program,
     scheduling: Scheduling,
-    placement: PlaceWords,
+    spawned: bool,
+    /// By instance.
+    placement: Vec<PlaceWords>,
 }
 
 impl Parts {
@@ -71,24 +81,36 @@ impl Parts {
         profile: &Profile,
         overrides: &Overrides,
         scope: &Scope,
+        host: &Host,
         faults: &mut Vec<Fault>,
     ) -> Option<Parts> {
         let words = resolve::channels(profile, scope, faults);
+        let instances = resolve::instances(profile, scope, faults);
+        let n_instances = instances.flatten().unwrap_or(1);
+        let lenient = overrides.allow_single_node;
+        let around = memory::Around { profile, scope, host, instances: n_instances, lenient };
+        let memory = memory::regions(&around, faults);
         let copies = resolve::copies(profile, scope, faults);
+        let copies = copies.and_then(|copies| copies.checked_mul(n_instances));
         let sizes = profile.teams.iter().map(|team| resolve::size(team, scope, faults));
         let sizes: Vec<Option<u32>> = sizes.collect();
         resolve::check_total(copies, &sizes, faults);
         let teams = profile.teams.iter().zip(&sizes);
+        let (memory, regions) = memory::kept(memory);
+        let around = TeamAround { profile, words: &words, regions: &regions, n_instances, scope };
         let teams: Vec<Option<TeamPart>> =
-            teams.map(|(team, size)| team_part(team, *size, &words, scope, faults)).collect();
+            teams.map(|(team, size)| team_part(team, *size, &around, faults)).collect();
         let (duration_ns, warmup_ns) = window(profile, overrides, scope, faults);
         let teams: Option<Vec<TeamPart>> = teams.into_iter().collect();
         let teams = teams?;
         check_watch(profile, &teams, faults);
         let channels: Option<Vec<ChannelPlan>> = words.iter().map(channel_plan).collect();
         Some(Parts {
+            instances: instances?,
+            nodes: resolve::nodes(profile, scope, faults)?,
             copies: copies?,
             channels: channels?,
+            memory,
             notes: notes(profile, &words, &teams),
             teams,
             duration_ns,
@@ -103,8 +125,9 @@ impl Parts {
         host: &Host,
         overrides: &Overrides,
         scope: &Scope,
-    ) -> Result<(Plan, Vec<PlaceWords>), PlanError> {
-        let Parts { copies, mut channels, teams: parts, duration_ns, warmup_ns, mut notes } = self;
+    ) -> Result<(Plan, Vec<Vec<PlaceWords>>), PlanError> {
+        let Parts { instances, copies, mut channels, memory, teams: parts, .. } = self;
+        let (duration_ns, warmup_ns, mut notes) = (self.duration_ns, self.warmup_ns, self.notes);
         let (mut teams, mut spans, mut words) = (Vec::new(), Vec::new(), Vec::new());
         for part in parts {
             words.push(part.placement.clone());
@@ -123,6 +146,7 @@ impl Parts {
             let pattern = Pattern {
                 profile,
                 channels: &channels,
+                memory: &memory,
                 teams: &teams,
                 spans: &spans,
                 traffic: &traffic,
@@ -147,10 +171,11 @@ impl Parts {
             hash: String::new(),
             cpus: cpus(host),
             nodes: nodes(host),
-            instances: 1,
+            instances: instances.unwrap_or(1),
+            own_processes: instances.is_some(),
             copies,
             channels,
-            memory: Vec::new(),
+            memory,
             teams,
             duration_ns,
             warmup_ns,
@@ -161,27 +186,45 @@ impl Parts {
     }
 }
 
+/// What teams are resolved with.
+struct TeamAround<'a> {
+    profile: &'a Profile,
+    words: &'a [ChannelWords],
+    regions: &'a [Kept],
+    n_instances: u32,
+    scope: &'a Scope<'a>,
+}
+
 /// A team with its numbers; `None` only with a fault.
 fn team_part(
     team: &Team,
     size: Option<u32>,
-    channels: &[ChannelWords],
-    scope: &Scope,
+    around: &TeamAround<'_>,
     faults: &mut Vec<Fault>,
 ) -> Option<TeamPart> {
+    let TeamAround { profile, words: channels, regions, n_instances, scope } = *around;
     let form = resolve::form(&team.form, scope, faults);
     // A team without a size has a fault already; its steps may have more.
     let members = size.unwrap_or(1);
     let scope = scope.in_team(members);
     let scheduling = scheduling::resolve(team, &scope, faults);
-    let around = Around { team: &team.name, scope: &scope, channels };
+    let around = Around { team: &team.name, scope: &scope, channels, profile, regions };
     let program = compile::program(&team.steps, &around, faults);
-    let placement = placement::words(team, members, &scope, faults);
+    let before = faults.len();
+    let mut placement = Vec::new();
+    for instance in 0..n_instances {
+        placement.push(placement::words(team, members, &scope.in_instance(instance), faults));
+        if faults.len() > before {
+            break;
+        }
+    }
+    let spawned = scope.word(&team.start) == "spawned";
     Some(TeamPart {
         name: team.name.clone(),
         size: size?,
         form: form?,
         background: team.background,
+        spawned,
         program,
         scheduling,
         placement,
@@ -203,9 +246,10 @@ impl TeamPart {
             size: self.size,
             form: self.form,
             background: self.background,
-            spawned: false,
+            spawned: self.spawned,
             scheduling: self.scheduling,
             cpus: Vec::new(),
+            start_cpus: Vec::new(),
             ops,
             measures,
         };
@@ -319,11 +363,66 @@ fn cpus(host: &Host) -> Vec<PlanCpu> {
 fn nodes(host: &Host) -> Vec<PlanNode> {
     let nodes = host.topology.nodes.iter();
     // A kernel without NUMA tells of no node's memory, and has all of it on node 0.
-    nodes.map(|node| PlanNode { id: node.id, has_memory: node.memory_bytes != Some(0) }).collect()
+    let has_memory = |node: &Node| node.memory_bytes != Some(0);
+    let all: Vec<&Node> = nodes.clone().collect();
+    let distance = |from: usize, to: usize| match &host.topology.distances {
+        Some(distances) => distances[from][to],
+        None => u64::from(from != to),
+    };
+    let farthest = |from: usize| {
+        let behind = (1..=all.len()).map(|by| (from + by) % all.len());
+        let behind = behind.filter(|to| has_memory(all[*to]));
+        // Of the largest the first.
+        let far = behind.rev().max_by_key(|to| distance(from, *to));
+        far.map_or(all[from].id, |to| all[to].id)
+    };
+    let plan = |(at, node): (usize, &Node)| PlanNode {
+        id: node.id,
+        has_memory: has_memory(node),
+        farthest: farthest(at),
+    };
+    nodes.enumerate().map(plan).collect()
+}
+
+/// Whether there are as many nodes as the profile is about.
+fn enough_nodes(
+    plan: &mut Plan,
+    wanted: u32,
+    host: &Host,
+    overrides: &Overrides,
+) -> Result<(), PlanError> {
+    let has = |node: &&PlanNode| {
+        node.has_memory && host.limits.nodes.iter().all(|it| it.id != node.id || it.allowed)
+    };
+    let found = plan.nodes.iter().filter(has).count();
+    if found >= wanted as usize {
+        return Ok(());
+    }
+    let nodes = crate::base::unit::counted(found as u64, "NUMA node");
+    if overrides.allow_single_node {
+        plan.notes.push(format!(
+            "{nodes} with memory, and the profile is about {wanted}: a smoke test that compares \
+             with nothing"
+        ));
+        return Ok(());
+    }
+    let message = format!(
+        "profile `{}` is about {wanted} NUMA nodes, and this machine lets us use {nodes} with \
+         memory",
+        plan.profile
+    );
+    let help = "run it on such a machine or in a virtual one, or try that it works at all with \
+                `--allow-single-node`";
+    Err(PlanError::Host(vec![Refusal::new(message).with_help(help)]))
 }
 
 /// Places the members and asks whether this host can run it.
-fn on_this_host(plan: &mut Plan, words: &[PlaceWords], host: &Host) -> Result<(), PlanError> {
+fn on_this_host(
+    plan: &mut Plan,
+    words: &[Vec<PlaceWords>],
+    host: &Host,
+    overrides: &Overrides,
+) -> Result<(), PlanError> {
     let mut refusals = Vec::new();
     if !plan.cpus.iter().any(|cpu| cpu.allowed) {
         let message = format!("no online CPU is allowed here; allowed: `{}`", host.allowed);
@@ -331,9 +430,18 @@ fn on_this_host(plan: &mut Plan, words: &[PlaceWords], host: &Host) -> Result<()
         return Err(PlanError::Host(refusals));
     }
     for (team, words) in plan.teams.iter_mut().zip(words) {
-        let members = Members { team: &team.name, size: team.size, copies: plan.copies };
+        let members = Members {
+            team: &team.name,
+            size: team.size,
+            copies: plan.copies,
+            lenient: overrides.allow_single_node,
+        };
         match placement::assign(words, &members, host) {
             Ok(cpus) => team.cpus = cpus,
+            Err(more) => refusals.extend(more),
+        }
+        match placement::starts(words, &members, host) {
+            Ok(cpus) => team.start_cpus = cpus,
             Err(more) => refusals.extend(more),
         }
         scheduling::rights(team, host, &mut refusals);

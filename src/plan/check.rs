@@ -4,7 +4,7 @@
 //! Must not know: the machine.
 
 use super::traffic::{Side, Traffic, UNBOUNDED};
-use super::{ChannelPlan, Form, Op, TeamPlan};
+use super::{ChannelPlan, FirstTouch, Form, MemoryPlan, Op, TeamPlan, memory, spawn};
 use crate::profile::{Fault, Profile, Span};
 use crate::step::channel::{KINDS, Kind, Shape, find};
 
@@ -12,6 +12,7 @@ use crate::step::channel::{KINDS, Kind, Shape, find};
 pub(super) struct Pattern<'a> {
     pub profile: &'a Profile,
     pub channels: &'a [ChannelPlan],
+    pub memory: &'a [MemoryPlan],
     pub teams: &'a [TeamPlan],
     /// By team and operation.
     pub spans: &'a [Vec<Span>],
@@ -43,6 +44,8 @@ pub(super) fn check(pattern: &Pattern, faults: &mut Vec<Fault>, notes: &mut Vec<
             notes.push(format!("nobody uses channel `{}`", channel.plan.name));
         }
     }
+    spawn::check(pattern, faults);
+    regions(pattern, faults, notes);
     ends(pattern, faults);
 }
 
@@ -271,6 +274,46 @@ fn more(others: usize) -> String {
     match others {
         0 => String::new(),
         _ => format!(", and {others} more of it"),
+    }
+}
+
+/// Regions that somebody uses, arrays of STREAM's steps that are equally long.
+fn regions(pattern: &Pattern, faults: &mut Vec<Fault>, notes: &mut Vec<String>) {
+    let used = |region: usize| {
+        let ops = pattern.teams.iter().flat_map(|team| &team.ops);
+        ops.flat_map(memory::used).any(|(used, _)| used as usize == region)
+    };
+    for (index, region) in pattern.memory.iter().enumerate() {
+        if !used(index) {
+            notes.push(format!("nobody uses region `{}`", region.name));
+        }
+        if let FirstTouch::Team(team) = region.first_touch
+            && pattern.teams[team as usize].form == Form::Processes
+            && region.sharing == super::Sharing::Process
+        {
+            notes.push(format!("each process has its own region `{}`", region.name));
+        }
+    }
+    for (team, spans) in pattern.teams.iter().zip(pattern.spans) {
+        for (op, span) in team.ops.iter().zip(spans) {
+            let Op::Use(it) = op else { continue };
+            let bytes = |slice: &super::Slice| {
+                let region = &pattern.memory[slice.region as usize];
+                match slice.slice {
+                    super::Pick::At(_) => region.slice_bytes,
+                    _ => region.bytes(),
+                }
+            };
+            let others = [&it.from, &it.and].into_iter().flatten();
+            if let Some(other) = others.map(bytes).find(|other| *other != bytes(&it.at)) {
+                let message = format!(
+                    "`{}` is over arrays of one length, and these have {} B and {other} B",
+                    it.verb,
+                    bytes(&it.at)
+                );
+                faults.push(Fault::new(span.clone(), message));
+            }
+        }
     }
 }
 

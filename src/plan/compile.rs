@@ -6,13 +6,25 @@
 use super::number::{self, Wanted};
 use super::resolve::{ChannelWords, message_size};
 use super::scope::{Scope, unknown_word};
-use super::{Amount, Op, Pick};
-use crate::profile::keys::NUMBER_MAX;
-use crate::profile::{Action, Address, Expr, Fault, Span, Step, Which, Word};
+use super::{Amount, Op, Pick, Slice, Use};
+use crate::base::Unit;
+use crate::profile::keys::{NUMBER_MAX, VERBS};
+use crate::profile::{self, Action, Address, Expr, Fault, Profile, Span, Step, Which, Word};
 use crate::step::work;
 
 /// How deep steps may nest, so that neither planning nor running needs more than a fixed stack.
 const DEPTH_MAX: usize = 32;
+
+/// What became of a region of the profile in the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// It has a fault, which was told.
+    Faulty,
+    /// It has no bytes: steps on it come to nothing.
+    Empty,
+    /// It has this number there, and so many slices.
+    As { region: u32, count: u32 },
+}
 
 /// The operations of one team, each with its place in the profile.
 #[derive(Debug, Default)]
@@ -30,6 +42,9 @@ pub(super) struct Around<'a> {
     pub team: &'a str,
     pub scope: &'a Scope<'a>,
     pub channels: &'a [ChannelWords],
+    pub profile: &'a Profile,
+    /// What became of each region of the profile.
+    pub regions: &'a [Kept],
 }
 
 pub(super) fn program(steps: &[Step], around: &Around, faults: &mut Vec<Fault>) -> Program {
@@ -94,6 +109,23 @@ impl Compiler<'_> {
                 Flow::GoesOn
             }
             Action::Repeat { count, steps } => self.repeat(count, steps, &step.span),
+            Action::During { time, steps } => self.during(time, steps, &step.span),
+            Action::Spawn { team } => {
+                if let Some(team) = self.team(team, "spawned") {
+                    self.push(Op::Spawn { team }, &step.span);
+                }
+                Flow::GoesOn
+            }
+            Action::Join { team } => {
+                if let Some(team) = self.team(team, "joined") {
+                    self.push(Op::Join { team }, &step.span);
+                }
+                Flow::GoesOn
+            }
+            Action::Use(it) => {
+                self.use_of_memory(it, &step.span);
+                Flow::GoesOn
+            }
             Action::Forever { steps } => {
                 self.block(Op::Forever { end: 0 }, steps, &step.span);
                 Flow::NeverEnds
@@ -129,6 +161,109 @@ impl Compiler<'_> {
         flow
     }
 
+    fn during(&mut self, time: &Expr, steps: &[Step], span: &Span) -> Flow {
+        let wanted = Wanted::new("the time of `during`", Unit::Time, 0.0, NUMBER_MAX);
+        let time = number::amount(time, &wanted, self.around.scope, self.faults);
+        let time = time.unwrap_or(Amount::Fixed(1));
+        let never = time == Amount::Fixed(0);
+        let begin = self.program.ops.len();
+        let flow = self.block(Op::During { time, end: 0 }, steps, span);
+        if never {
+            self.truncate(begin);
+            return Flow::GoesOn;
+        }
+        flow
+    }
+
+    /// A team that is started by a step.
+    fn team(&mut self, word: &Word, how: &str) -> Option<u32> {
+        let teams = &self.around.profile.teams;
+        let name = self.around.scope.word(word);
+        let Some(team) = teams.iter().position(|team| team.name == name) else {
+            let known = teams.iter().map(|team| team.name.as_str());
+            self.faults.push(unknown_word("team", name, &word.span, known));
+            return None;
+        };
+        if self.around.scope.word(&teams[team].start) != "spawned" {
+            let message = format!("team `{name}` starts at the gate and cannot be {how}");
+            let help = format!("add `start = \"spawned\"` to [team.{name}]");
+            self.faults.push(Fault::new(word.span.clone(), message).with_help(help));
+            return None;
+        }
+        Some(team as u32)
+    }
+
+    fn use_of_memory(&mut self, it: &profile::Use, span: &Span) {
+        let scope = self.around.scope;
+        let at = self.slice(&it.region);
+        let mut other = |place: &Option<Address>| match place {
+            Some(place) => self.slice(place).map(Some),
+            None => Some(None),
+        };
+        let (from, and) = (other(&it.from), other(&it.and));
+        let share = |what: &str, max| Wanted::new(what, Unit::Share, 0.0, max);
+        let mut number = |expr: &Option<Expr>, wanted: &Wanted| match expr {
+            Some(expr) => number::whole(expr, wanted, scope, self.faults).map(Some),
+            None => Some(None),
+        };
+        let halo = number(&it.halo, &share("`halo`", 1.0));
+        let skew = number(&it.skew, &share("`skew`", 10.0));
+        let wanted = Wanted::new("the count of accesses", Unit::Count, 0.0, NUMBER_MAX);
+        let count = match &it.count {
+            Some(count) => number::amount(count, &wanted, scope, self.faults),
+            None => Some(Amount::Fixed(1)),
+        };
+        let access = it.access.as_ref().map_or("read", |access| scope.word(access)).to_owned();
+        let verb = it.verb.text.clone();
+        let (Some(at), Some(from), Some(and)) = (at, from, and) else { return };
+        let (Some(halo), Some(skew), Some(count)) = (halo, skew, count) else { return };
+        let halo = halo.unwrap_or(0.0);
+        if halo > 0.0 && !matches!(at.slice, Pick::At(_)) {
+            let message = "`halo` is of the next slice, and this is the whole region";
+            let help = "name a slice: `area[me]`";
+            self.faults.push(Fault::new(span.clone(), message).with_help(help));
+        }
+        if count == Amount::Fixed(0) {
+            return;
+        }
+        let it = Use { verb, at, from, and, access, halo, count, skew };
+        self.push(Op::Use(Box::new(it)), span);
+    }
+
+    /// Part of a region, with its number known to be one for every member.
+    fn slice(&mut self, address: &Address) -> Option<Slice> {
+        let Address { channel: name, which } = address;
+        let memory = &self.around.profile.memory;
+        let region = memory.iter().position(|region| region.name == name.text);
+        let Some(region) = region else {
+            let known = memory.iter().map(|region| region.name.as_str());
+            self.faults.push(unknown_word("region of memory", &name.text, &name.span, known));
+            return None;
+        };
+        let Kept::As { region, count } = self.around.regions[region] else { return None };
+        let slice = match which {
+            Which::All => Pick::All,
+            Which::Next | Which::Any => {
+                let message = "a step uses one slice, such as `[me]`, or all of a region";
+                self.faults.push(Fault::new(name.span.clone(), message));
+                return None;
+            }
+            Which::At(expr) => {
+                let what = format!("the slice of `{}` (count {count})", name.text);
+                let wanted = Wanted::count(what, 0, count - 1);
+                let slice = number::amount(expr, &wanted, self.around.scope, self.faults)?;
+                let members = self.around.scope.size().unwrap_or(1);
+                let numbers = (0..members).map(|me| number::checked(&slice, me, &wanted));
+                if let Some(Err(message)) = numbers.into_iter().find(Result::is_err) {
+                    self.faults.push(Fault::new(expr.span.clone(), message));
+                    return None;
+                }
+                Pick::At(slice)
+            }
+        };
+        Some(Slice { region, slice })
+    }
+
     /// A loop around the steps; nothing at all if they do nothing.
     fn block(&mut self, head: Op, steps: &[Step], span: &Span) -> Flow {
         let begin = self.program.ops.len();
@@ -141,7 +276,9 @@ impl Compiler<'_> {
         let again = Op::Again { begin: begin as u32 };
         self.push(again, span);
         let after = self.program.ops.len() as u32;
-        if let Op::Loop { end, .. } | Op::Forever { end } = &mut self.program.ops[begin] {
+        if let Op::Loop { end, .. } | Op::During { end, .. } | Op::Forever { end } =
+            &mut self.program.ops[begin]
+        {
             *end = after;
         }
         flow
@@ -177,7 +314,8 @@ impl Compiler<'_> {
     fn work(&mut self, verb: &Word, amount: &Expr, span: &Span) {
         let word = self.around.scope.word(verb);
         let Some(kind) = work::find(word) else {
-            let known = work::KINDS.iter().map(|kind| kind.name);
+            let verbs = VERBS.iter().map(|row| row.verb);
+            let known = work::KINDS.iter().map(|kind| kind.name).chain(verbs);
             self.faults.push(unknown_word("step", word, &verb.span, known));
             return;
         };

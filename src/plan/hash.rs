@@ -3,7 +3,7 @@
 //! Left out is what does not change the work: the profile's name and texts, notes, needs, and the
 //! seed, which draws another sample of the same work. Must not know: who compares.
 
-use super::{ChannelPlan, Plan, PlanCpu, TeamPlan};
+use super::{ChannelPlan, MemoryPlan, Plan, PlanCpu, PlanNode, TeamPlan};
 use serde::Serialize;
 use std::io;
 
@@ -11,24 +11,32 @@ use std::io;
 #[derive(Serialize)]
 struct Work<'a> {
     params: &'a [(String, String)],
+    instances: u32,
+    own_processes: bool,
     copies: u32,
+    memory: &'a [MemoryPlan],
     channels: &'a [ChannelPlan],
     teams: &'a [TeamPlan],
     duration_ns: Option<u64>,
     warmup_ns: u64,
     cpus: &'a [PlanCpu],
+    nodes: &'a [PlanNode],
 }
 
 /// 16 hex digits.
 pub(super) fn of(plan: &Plan) -> String {
     let work = Work {
         params: &plan.params,
+        instances: plan.instances,
+        own_processes: plan.own_processes,
         copies: plan.copies,
+        memory: &plan.memory,
         channels: &plan.channels,
         teams: &plan.teams,
         duration_ns: plan.duration_ns,
         warmup_ns: plan.warmup_ns,
         cpus: &plan.cpus,
+        nodes: &plan.nodes,
     };
     let mut hash = Fnv::new();
     // Neither the hash nor these plain values can fail to be written.

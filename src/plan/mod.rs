@@ -11,6 +11,7 @@ mod check;
 mod compile;
 mod error;
 mod hash;
+mod memory;
 mod needs;
 mod number;
 mod placement;
@@ -19,6 +20,7 @@ mod resolve;
 mod scheduling;
 mod scope;
 mod show;
+mod spawn;
 mod traffic;
 
 pub use error::{PlanError, Refusal};
@@ -39,6 +41,8 @@ pub struct Overrides {
     pub duration: Option<String>,
     pub warmup: Option<String>,
     pub seed: Option<u64>,
+    /// Also where the profile wants more NUMA nodes than there are: a smoke test.
+    pub allow_single_node: bool,
 }
 
 /// What will run here.
@@ -59,6 +63,8 @@ pub struct Plan {
     pub nodes: Vec<PlanNode>,
     /// Sets of processes that each run the whole pattern, with `copies / instances` copies.
     pub instances: u32,
+    /// Whether instances are processes of their own; else there is one, in the caller's process.
+    pub own_processes: bool,
     /// Over all instances.
     pub copies: u32,
     pub channels: Vec<ChannelPlan>,
@@ -83,6 +89,8 @@ pub struct PlanCpu {
 pub struct PlanNode {
     pub id: NodeId,
     pub has_memory: bool,
+    /// The node with memory that is farthest from it; of several as far, the one behind it.
+    pub farthest: NodeId,
 }
 
 /// A region of memory in each instance, or one for all: `count` slices of `slice_bytes` each, one
@@ -180,6 +188,8 @@ pub struct TeamPlan {
     /// Member i of copy c may run on `cpus[(c * size + i) % cpus.len()]`; empty: wherever the
     /// inherited mask allows.
     pub cpus: Vec<CpuList>,
+    /// The same of where members begin, before they may run there; empty: there at once.
+    pub start_cpus: Vec<CpuList>,
     pub ops: Vec<Op>,
     /// Names of its measure blocks; `Op::Measure` has the index.
     pub measures: Vec<String>,
@@ -256,6 +266,21 @@ pub enum Op {
     Again {
         begin: u32,
     },
+    /// Do the operations before `end` until this time has passed (ns).
+    During {
+        time: Amount,
+        end: u32,
+    },
+    /// Start the tasks of a team, in this copy.
+    Spawn {
+        team: u32,
+    },
+    /// Sleep until they have done their steps.
+    Join {
+        team: u32,
+    },
+    /// A step on memory.
+    Use(Box<Use>),
     Measure {
         measure: u32,
     },
@@ -269,7 +294,33 @@ pub enum Op {
     },
 }
 
-/// Which instances of a channel.
+/// A step on memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Use {
+    /// Name of a row of `step::memory::VERBS`.
+    pub verb: String,
+    pub at: Slice,
+    pub from: Option<Slice>,
+    pub and: Option<Slice>,
+    /// Name of a row of `step::memory::ACCESSES`.
+    pub access: String,
+    /// Share of the next slice that belongs to it.
+    pub halo: f64,
+    /// Number of accesses.
+    pub count: Amount,
+    /// Exponent of a Zipf distribution; `None`: all lines alike.
+    pub skew: Option<f64>,
+}
+
+/// Part of a region: one slice, or all.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Slice {
+    /// Index in `Plan::memory`.
+    pub region: u32,
+    pub slice: Pick,
+}
+
+/// Which instances of a channel, or slices of a region.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pick {
@@ -348,9 +399,34 @@ impl Plan {
         per_copy * u64::from(self.copies)
     }
 
+    /// Of these, those that start at the gate.
+    pub fn n_at_gate(&self) -> u64 {
+        let teams = self.teams.iter().filter(|team| !team.spawned);
+        let per_copy: u64 = teams.map(|team| u64::from(team.size)).sum();
+        per_copy * u64::from(self.copies)
+    }
+
     /// Whether any task is a process of its own, so that a leader must fork it.
     pub fn has_processes(&self) -> bool {
-        self.teams.iter().any(|team| team.form == Form::Processes)
+        self.own_processes || self.teams.iter().any(|team| team.form == Form::Processes)
+    }
+}
+
+impl Plan {
+    /// The copies that share an address space and its threads: those of an instance, or of
+    /// process teams each copy for itself, or all.
+    pub fn groups(&self) -> Vec<std::ops::Range<u32>> {
+        let each = match (self.own_processes, self.has_processes()) {
+            (true, _) => self.copies / self.instances.max(1),
+            (false, true) => 1,
+            (false, false) => self.copies,
+        };
+        (0..self.copies / each.max(1)).map(|group| group * each..(group + 1) * each).collect()
+    }
+
+    /// The instance that a copy belongs to.
+    pub fn instance(&self, copy: u32) -> u32 {
+        copy / (self.copies / self.instances.max(1)).max(1)
     }
 }
 

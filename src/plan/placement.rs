@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PlaceWords {
     pub on: Option<On>,
+    pub start_on: Option<On>,
     pub spread: Option<Level>,
     pub pin: Pin,
 }
@@ -25,6 +26,16 @@ pub(super) struct PlaceWords {
 pub(super) enum On {
     Level(Level, Amount),
     Cpus(CpuList),
+}
+
+impl On {
+    /// What a member's number is; 0 where there is none.
+    fn number(&self, me: u32) -> u64 {
+        match self {
+            On::Level(_, number) => number.of(me),
+            On::Cpus(_) => 0,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -77,15 +88,21 @@ impl Level {
 pub(super) fn words(team: &Team, size: u32, scope: &Scope, faults: &mut Vec<Fault>) -> PlaceWords {
     let placement = &team.placement;
     let spread = placement.spread.as_ref();
-    let on = placement.on.as_ref().and_then(|word| on(word, scope, faults));
-    if let (Some(On::Level(level, number)), Some(word)) = (&on, &placement.on) {
-        let numbers = (0..size).map(|me| number::checked(number, me, &wanted(*level)));
-        if let Some(Err(message)) = numbers.into_iter().find(Result::is_err) {
-            faults.push(Fault::new(word.span.clone(), message));
+    let mut part = |word: &Option<Word>| {
+        let word = word.as_ref()?;
+        let on = on(word, scope, faults);
+        if let Some(On::Level(level, number)) = &on {
+            let numbers = (0..size).map(|me| number::checked(number, me, &wanted(*level)));
+            if let Some(Err(message)) = numbers.into_iter().find(Result::is_err) {
+                faults.push(Fault::new(word.span.clone(), message));
+            }
         }
-    }
+        on
+    };
+    let (on, start_on) = (part(&placement.on), part(&placement.start_on));
     PlaceWords {
         on,
+        start_on,
         spread: spread.and_then(|word| one_of("spread", &LEVELS, word, scope, faults)),
         pin: if placement.pin { Pin::OneCpu } else { Pin::Free },
     }
@@ -98,6 +115,7 @@ fn on(word: &Word, scope: &Scope, faults: &mut Vec<Fault>) -> Option<On> {
         Ok(profile::On::Node(expr)) => (Level::Node, expr),
         Ok(profile::On::Llc(expr)) => (Level::Llc, expr),
         Ok(profile::On::Core(expr)) => (Level::Core, expr),
+        Ok(profile::On::Any) => return None,
         Ok(profile::On::Cpus(cpus)) => return Some(On::Cpus(cpus)),
         Err(fault) => {
             faults.push(fault);
@@ -112,11 +130,13 @@ fn wanted(level: Level) -> Wanted {
     Wanted { max: NUMBER_MAX, ..Wanted::count(format!("`on`'s {}", level.name()), 0, 0) }
 }
 
-/// The members of a team: `size` in each of `copies`.
+/// The members of a team: `size` in each of `copies`, which all instances have.
 pub(super) struct Members<'a> {
     pub team: &'a str,
     pub size: u32,
     pub copies: u32,
+    /// Where a node is not there, any will do (a smoke test on a machine without).
+    pub lenient: bool,
 }
 
 /// CPUs that members take in turn.
@@ -129,44 +149,84 @@ struct Set {
     turn: usize,
 }
 
-/// The CPUs by member, as one period of the pattern; empty if every member may run anywhere.
-pub(super) fn assign(
-    words: &PlaceWords,
+/// Each different set once.
+#[derive(Default)]
+struct Sets {
+    sets: Vec<Set>,
+    /// By the number of what `on` names.
+    known: HashMap<u64, usize>,
+}
+
+impl Sets {
+    /// Which set a member takes its place from.
+    fn of(
+        &mut self,
+        words: &PlaceWords,
+        me: u32,
+        members: &Members,
+        host: &Host,
+    ) -> Result<usize, Vec<Refusal>> {
+        let on = words.on.as_ref();
+        let number = on.map_or(0, |on| on.number(me));
+        if let Some(&set) = self.known.get(&number) {
+            return Ok(set);
+        }
+        let cpus = asked(on, number, members, host)?;
+        let groups = match words.spread {
+            Some(level) => level.groups(&cpus, host).into_values().collect(),
+            None => vec![cpus],
+        };
+        let taken = vec![0; groups.len()];
+        self.sets.push(Set { groups, taken, turn: 0 });
+        self.known.insert(number, self.sets.len() - 1);
+        Ok(self.sets.len() - 1)
+    }
+}
+
+/// Where each member begins, by member of all copies in turn; empty: wherever it may run.
+pub(super) fn starts(
+    instances: &[PlaceWords],
     members: &Members,
     host: &Host,
 ) -> Result<Vec<CpuList>, Vec<Refusal>> {
-    let PlaceWords { on, spread, pin } = words;
-    if *words == PlaceWords::default() {
+    if instances.iter().all(|words| words.start_on.is_none()) {
         return Ok(Vec::new());
     }
-    // The set of each member of one copy, and each different set once.
-    let mut sets: Vec<Set> = Vec::new();
-    let mut known: HashMap<u64, usize> = HashMap::new();
-    let mut of_member: Vec<usize> = Vec::with_capacity(members.size as usize);
-    for me in 0..members.size {
-        let number = match on {
-            Some(On::Level(_, number)) => number.of(me),
-            _ => 0,
-        };
-        let set = match known.get(&number) {
-            Some(&set) => set,
-            None => {
-                let cpus = asked(on.as_ref(), number, members.team, host)?;
-                let groups = match spread {
-                    Some(level) => level.groups(&cpus, host).into_values().collect(),
-                    None => vec![cpus],
-                };
-                let taken = vec![0; groups.len()];
-                sets.push(Set { groups, taken, turn: 0 });
-                known.insert(number, sets.len() - 1);
-                sets.len() - 1
-            }
-        };
-        of_member.push(set);
+    let copies = members.copies / (instances.len() as u32).max(1);
+    let mut starts = Vec::new();
+    for words in instances {
+        let on = words.start_on.as_ref();
+        for me in (0..copies).flat_map(|_| 0..members.size) {
+            let number = on.map_or(0, |on| on.number(me));
+            starts.push(asked(on, number, members, host)?);
+        }
     }
+    starts.truncate(period(&starts));
+    Ok(starts)
+}
+
+/// The CPUs by member, as one period of the pattern; empty if every member may run anywhere.
+pub(super) fn assign(
+    instances: &[PlaceWords],
+    members: &Members,
+    host: &Host,
+) -> Result<Vec<CpuList>, Vec<Refusal>> {
+    let free = |words: &PlaceWords| {
+        *words == PlaceWords { start_on: words.start_on.clone(), ..PlaceWords::default() }
+    };
+    if instances.iter().all(free) {
+        return Ok(Vec::new());
+    }
+    let pin = instances.first().map_or(Pin::Free, |words| words.pin);
+    let copies = members.copies / (instances.len() as u32).max(1);
+    let mut sets = Sets::default();
     let mut pattern: Vec<(usize, usize, usize)> = Vec::new();
-    for _ in 0..members.copies {
-        for &at in &of_member {
+    for words in instances {
+        let of_member: Result<Vec<usize>, _> =
+            (0..members.size).map(|me| sets.of(words, me, members, host)).collect();
+        let of_member = of_member?;
+        let sets = &mut sets.sets;
+        for at in (0..copies).flat_map(|_| of_member.iter().copied()) {
             let set = &mut sets[at];
             let group = set.turn % set.groups.len();
             set.turn += 1;
@@ -180,7 +240,7 @@ pub(super) fn assign(
     }
     pattern.truncate(period(&pattern));
     let cpus = pattern.into_iter().map(|(set, group, cpu)| {
-        let group = &sets[set].groups[group];
+        let group = &sets.sets[set].groups[group];
         match pin {
             Pin::Free => group.clone(),
             Pin::OneCpu => group.get(cpu).into_iter().collect(),
@@ -207,7 +267,13 @@ fn period<T: PartialEq>(pattern: &[T]) -> usize {
 }
 
 /// The allowed CPUs of what `on` names; not empty.
-fn asked(on: Option<&On>, number: u64, team: &str, host: &Host) -> Result<CpuList, Vec<Refusal>> {
+fn asked(
+    on: Option<&On>,
+    number: u64,
+    members: &Members,
+    host: &Host,
+) -> Result<CpuList, Vec<Refusal>> {
+    let team = members.team;
     match on {
         None => Ok(host.allowed.clone()),
         Some(On::Cpus(cpus)) => listed(cpus, team, host),
@@ -219,7 +285,8 @@ fn asked(on: Option<&On>, number: u64, team: &str, host: &Host) -> Result<CpuLis
                 Level::Node => u32::try_from(number).ok().and_then(|node| groups.get(&node)),
                 _ => usize::try_from(number).ok().and_then(|at| groups.values().nth(at)),
             };
-            found.cloned().ok_or_else(|| vec![missing(*level, number, team, &groups)])
+            let any = (members.lenient && *level == Level::Node).then_some(&host.allowed);
+            found.or(any).cloned().ok_or_else(|| vec![missing(*level, number, team, &groups)])
         }
     }
 }

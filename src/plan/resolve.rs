@@ -65,6 +65,28 @@ pub(super) fn message_size(what: &str) -> Wanted {
     Wanted::new(what, Unit::Bytes, 1.0, MESSAGE_MAX)
 }
 
+/// NUMA nodes with memory that the profile needs to mean anything.
+pub(super) fn nodes(profile: &Profile, scope: &Scope, faults: &mut Vec<Fault>) -> Option<u32> {
+    let Some(nodes) = &profile.nodes else {
+        return Some(1);
+    };
+    let wanted = Wanted::count("nodes", 1, TASKS_MAX);
+    number::whole(nodes, &wanted, scope, faults).map(|nodes| nodes as u32)
+}
+
+/// Address spaces, if the profile wants any of their own; `None` only with a fault.
+pub(super) fn instances(
+    profile: &Profile,
+    scope: &Scope,
+    faults: &mut Vec<Fault>,
+) -> Option<Option<u32>> {
+    let Some(instances) = &profile.instances else {
+        return Some(None);
+    };
+    let wanted = Wanted::count("instances", 1, TASKS_MAX);
+    number::whole(instances, &wanted, scope, faults).map(|instances| Some(instances as u32))
+}
+
 /// How often the pattern is repeated.
 pub(super) fn copies(profile: &Profile, scope: &Scope, faults: &mut Vec<Fault>) -> Option<u32> {
     let wanted = Wanted::count("copies", 1, TASKS_MAX);

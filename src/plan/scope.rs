@@ -13,6 +13,8 @@ use crate::profile::{Bound, Expr, Fault, Profile, Setting, Span, Word};
 pub(super) const ME: &str = "me";
 /// The number of members of the team whose steps these are.
 pub(super) const SIZE: &str = "size";
+/// The number of the instance.
+pub(super) const INSTANCE: &str = "instance";
 
 /// All names with their values.
 #[derive(Debug, Clone)]
@@ -21,16 +23,23 @@ pub(super) struct Scope<'a> {
     facts: Facts,
     bound: &'a Bound,
     size: Option<u32>,
+    /// Known where a place may depend on it.
+    instance: Option<u32>,
 }
 
 impl<'a> Scope<'a> {
     pub fn new(profile: &'a Profile, facts: Facts, bound: &'a Bound) -> Scope<'a> {
-        Scope { profile, facts, bound, size: None }
+        Scope { profile, facts, bound, size: None, instance: None }
     }
 
     /// The same names inside a team of this size.
     pub fn in_team(&self, size: u32) -> Scope<'a> {
         Scope { size: Some(size), ..self.clone() }
+    }
+
+    /// The same names for a place in this instance.
+    pub fn in_instance(&self, instance: u32) -> Scope<'a> {
+        Scope { instance: Some(instance), ..self.clone() }
     }
 
     /// The size of the team around, if there is one.
@@ -41,6 +50,9 @@ impl<'a> Scope<'a> {
     pub fn lookup(&self, name: &str) -> Option<f64> {
         if name == SIZE {
             return self.size.map(f64::from);
+        }
+        if name == INSTANCE {
+            return self.instance.map(f64::from);
         }
         let param = self.bound.number(name);
         param.or_else(|| self.facts.get(name))
@@ -62,6 +74,10 @@ impl<'a> Scope<'a> {
             ME => {
                 return Some("`me` can be used in counts, amounts, addresses and `on`".to_owned());
             }
+            INSTANCE => {
+                let where_ = "`instance` can be used in `on`, `start_on` and memory policies";
+                return Some(where_.to_owned());
+            }
             SIZE => return Some("`size` can be used inside a team".to_owned()),
             _ => {}
         }
@@ -69,7 +85,7 @@ impl<'a> Scope<'a> {
             return Some(format!("`{name}` is a word, not a number"));
         }
         let params = self.profile.params.iter().map(|param| param.name.as_str());
-        let names = params.chain(Facts::NAMES).chain([ME, SIZE]);
+        let names = params.chain(Facts::NAMES).chain([ME, SIZE, INSTANCE]);
         nearest(name, names).map(|near| format!("did you mean `{near}`?"))
     }
 

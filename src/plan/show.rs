@@ -5,9 +5,12 @@
 
 use super::check::{shape, shape_name};
 use super::traffic::{self, Traffic};
-use super::{Amount, ChannelPlan, Form, Op, Pick, Plan, Scheduling, TeamPlan};
-use crate::base::CpuList;
+use super::{
+    Amount, ChannelPlan, FirstTouch, Form, HugePages, MemoryPlan, MemoryPolicy, Op, Pick, Plan,
+    Scheduling, Sharing, Slice, TeamPlan, Use,
+};
 use crate::base::unit::{self, Unit, counted};
+use crate::base::{CpuList, NodeId};
 use crate::step::channel::find;
 use std::collections::HashSet;
 
@@ -27,6 +30,14 @@ pub fn show(plan: &Plan) -> String {
     }
     for (channel, traffic) in plan.channels.iter().zip(&traffic) {
         lines.line(1, &self::channel(channel, traffic));
+    }
+    if !plan.memory.is_empty() {
+        lines.blank();
+        let each = if plan.instances == 1 { "" } else { " in each instance" };
+        lines.line(0, &format!("memory{each}"));
+    }
+    for it in &plan.memory {
+        lines.line(1, &region(it));
     }
     for it in &plan.teams {
         lines.blank();
@@ -98,6 +109,10 @@ fn head(plan: &Plan, lines: &mut Lines) {
         1 => tasks.to_string(),
         _ => format!("{tasks}: {copies} copies of {}", tasks / copies.max(1)),
     };
+    if plan.own_processes {
+        let instances = counted(plan.instances.into(), "instance");
+        lines.line(1, &format!("process  {instances}, each an address space of its own"));
+    }
     lines.line(1, &format!("tasks    {tasks}"));
     lines.line(1, &format!("machine  {}", machine(plan)));
     let time = |ns: u64| unit::exact(ns as f64, Unit::Time);
@@ -157,7 +172,12 @@ fn in_each_copy(plan: &Plan) -> &'static str {
 }
 
 fn team(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
-    let background = if team.background { ", in the background" } else { "" };
+    let background = match (team.background, team.spawned) {
+        (true, true) => ", spawned, in the background",
+        (true, false) => ", in the background",
+        (false, true) => ", spawned",
+        (false, false) => "",
+    };
     let size = match (team.size, team.form) {
         (1, Form::Threads) => "1 thread".to_owned(),
         (1, Form::Processes) => "1 process".to_owned(),
@@ -166,6 +186,9 @@ fn team(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
     let each = in_each_copy(plan);
     lines.line(0, &format!("team {}: {size}{each}{background}", team.name));
     lines.line(1, &placement(&team.cpus));
+    if !team.start_cpus.is_empty() {
+        lines.line(1, &format!("begins {}", placement(&team.start_cpus)));
+    }
     if let Some(scheduling) = scheduling(&team.scheduling) {
         lines.line(1, &scheduling);
     }
@@ -221,7 +244,10 @@ fn program(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
             Op::Again { .. } | Op::EndMeasure { .. } => depth -= 1,
             _ => lines.line(depth, &step(op, team, plan)),
         }
-        if matches!(op, Op::Loop { .. } | Op::Forever { .. } | Op::Measure { .. }) {
+        if matches!(
+            op,
+            Op::Loop { .. } | Op::During { .. } | Op::Forever { .. } | Op::Measure { .. }
+        ) {
             depth += 1;
         }
     }
@@ -237,6 +263,10 @@ fn step(op: &Op, team: &TeamPlan, plan: &Plan) -> String {
             format!("receive {}", message(&plan.channels[*channel as usize], pick, *bytes))
         }
         Op::Loop { count, .. } => format!("repeat {}", amount(count, Unit::Count)),
+        Op::During { time, .. } => format!("during {}", amount(time, Unit::Time)),
+        Op::Spawn { team } => format!("spawn {}", plan.teams[*team as usize].name),
+        Op::Join { team } => format!("join {}", plan.teams[*team as usize].name),
+        Op::Use(it) => use_of_memory(it, plan),
         Op::Forever { .. } => "forever".to_owned(),
         Op::Measure { measure } => format!("measure {}", team.measures[*measure as usize]),
         Op::Work { kind, amount } => {
@@ -256,6 +286,78 @@ fn message(channel: &ChannelPlan, pick: &Pick, bytes: u32) -> String {
         Pick::At(index) => format!("[{}]", amount(index, Unit::Count)),
     };
     format!("{}{which}{}", channel.name, size(channel, bytes))
+}
+
+fn use_of_memory(it: &Use, plan: &Plan) -> String {
+    let place = |slice: &Slice| {
+        let name = &plan.memory[slice.region as usize].name;
+        match &slice.slice {
+            Pick::At(at) => format!("{name}[{}]", amount(at, Unit::Count)),
+            _ => name.clone(),
+        }
+    };
+    let mut text = format!("{} {}", it.verb, place(&it.at));
+    for (word, other) in [("from", &it.from), ("and", &it.and)] {
+        if let Some(other) = other {
+            text.push_str(&format!(", {word} {}", place(other)));
+        }
+    }
+    let random = it.verb == "touch" || it.verb == "chase";
+    if random {
+        text.push_str(&format!(", {} times", amount(&it.count, Unit::Count)));
+    }
+    if it.from.is_none() && it.verb != "chase" {
+        text.push_str(&format!(", {}", it.access));
+    }
+    if it.halo > 0.0 {
+        text.push_str(&format!(", halo {}", unit::exact(it.halo, Unit::Share)));
+    }
+    if let Some(skew) = it.skew {
+        text.push_str(&format!(", skew {skew}"));
+    }
+    text
+}
+
+fn region(region: &MemoryPlan) -> String {
+    let slices = match region.count {
+        1 => String::new(),
+        n => format!("{n} x "),
+    };
+    let nodes = |nodes: &[NodeId]| {
+        let ids: Vec<String> = nodes.iter().map(|node| node.0.to_string()).collect();
+        ids.join(",")
+    };
+    let touch = match &region.first_touch {
+        FirstTouch::Owner => "its owner".to_owned(),
+        FirstTouch::Team(_) => "a team".to_owned(),
+        FirstTouch::Main => "the main thread".to_owned(),
+        FirstTouch::Nodes(on) => format!("the main thread, onto node {}", nodes(on)),
+        FirstTouch::Interleave => "the main thread, interleaved".to_owned(),
+        FirstTouch::Opposite => "its owner, onto the farthest node".to_owned(),
+        FirstTouch::Nobody => "nobody before the run".to_owned(),
+    };
+    let policy = |policy: &MemoryPolicy| match policy {
+        MemoryPolicy::Default => "default".to_owned(),
+        MemoryPolicy::Bind(on) => format!("bind:{}", nodes(on)),
+        MemoryPolicy::Preferred(node) => format!("preferred:{}", node.0),
+        MemoryPolicy::Interleave(on) => format!("interleave:{}", nodes(on)),
+    };
+    let policies: Vec<String> = region.policies.iter().map(policy).collect();
+    let policies = match region.policies[..] {
+        [MemoryPolicy::Default] => String::new(),
+        _ => format!(", policy {}", policies.join(" | ")),
+    };
+    let huge = match region.huge {
+        HugePages::Always => ", huge pages",
+        HugePages::Never => ", no huge pages",
+        HugePages::Leave => "",
+    };
+    let shared = match region.sharing {
+        Sharing::Process => "",
+        Sharing::All => ", one for all processes",
+    };
+    let size = unit::bytes(region.slice_bytes as f64);
+    format!("{}: {slices}{size}, first touched by {touch}{policies}{huge}{shared}", region.name)
 }
 
 /// The step's number, as far as it is the same for all members.

@@ -154,6 +154,8 @@ fn depends_on_member(ops: &[Op]) -> bool {
         }
         Op::Loop { count, .. } => matches!(count, Amount::PerMember(_)),
         Op::Work { amount, .. } => matches!(amount, Amount::PerMember(_)),
+        Op::During { time, .. } => matches!(time, Amount::PerMember(_)),
+        Op::Use(it) => matches!(it.count, Amount::PerMember(_)),
         _ => false,
     })
 }
@@ -198,6 +200,15 @@ impl Walk<'_> {
                         Some(n) => around.push((*end as usize, rounds.saturating_mul(n.into()))),
                     }
                 }
+                Op::During { time, end } => {
+                    let wanted = Wanted::new("the time of `during`", Unit::Time, 0.0, NUMBER_MAX);
+                    self.number(at, time, me, &wanted);
+                    around.push((*end as usize, UNBOUNDED));
+                }
+                Op::Use(it) => {
+                    let wanted = Wanted::new("the count of accesses", Unit::Count, 0.0, NUMBER_MAX);
+                    self.number(at, &it.count, me, &wanted);
+                }
                 Op::Forever { end } => around.push((*end as usize, UNBOUNDED)),
                 Op::Send { channel, pick, .. } => {
                     let messages = rounds.saturating_mul(alike.into());
@@ -213,6 +224,7 @@ impl Walk<'_> {
                     self.number(at, amount, me, &wanted);
                 }
                 Op::Again { .. } | Op::Measure { .. } | Op::EndMeasure { .. } => {}
+                Op::Spawn { .. } | Op::Join { .. } => {}
             }
             at += 1;
         }

@@ -8,6 +8,7 @@ use crate::profile::expr::{EvalError, UnitError, described};
 use crate::profile::keys::{FACTS, NUMBER_MAX};
 use crate::profile::parse::{described_range, fits, unit_help};
 use crate::profile::{Expr, Param, ParamValue, Profile, Word};
+use std::collections::HashMap;
 
 /// What a parameter is in one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,10 +56,12 @@ impl Profile {
             let message = format!("`{}` has no parameter `{name}`: {help}", self.name);
             errors.push(SettingError { param: name.clone(), message });
         }
+        let chosen = self.chosen(overrides);
         for param in &self.params {
             let given = overrides.iter().rev().find(|(name, _)| *name == param.name);
-            let setting = match given {
-                Some((_, text)) => param.parse_override(text, facts),
+            let given = given.map(|(_, text)| text);
+            let setting = match given.or_else(|| chosen.get(param.name.as_str()).copied()) {
+                Some(text) => param.parse_override(text, facts),
                 None => param.default_setting(facts),
             };
             match setting {
@@ -67,6 +70,20 @@ impl Profile {
             }
         }
         if errors.is_empty() { Ok(bound) } else { Err(errors) }
+    }
+
+    /// What the words chosen for some parameters set others to.
+    fn chosen<'a>(&'a self, overrides: &'a [(String, String)]) -> HashMap<&'a str, &'a String> {
+        let mut chosen = HashMap::new();
+        for param in &self.params {
+            let ParamValue::Word { default, choices } = &param.value else { continue };
+            let given = overrides.iter().rev().find(|(name, _)| *name == param.name);
+            let word = given.map_or(&default.text, |(_, text)| text);
+            let choice = choices.iter().find(|choice| choice.word == *word);
+            let sets = choice.into_iter().flat_map(|choice| &choice.sets);
+            chosen.extend(sets.map(|(name, value)| (name.text.as_str(), value)));
+        }
+        chosen
     }
 
     /// What an expression of this profile counts; `None` if that cannot be told, as for 0.
@@ -119,12 +136,13 @@ impl Param {
                 Ok(Setting::Word(text.to_owned()))
             }
             ParamValue::Word { choices, .. } => {
-                if choices.iter().any(|choice| choice == text) {
+                if choices.iter().any(|choice| choice.word == text) {
                     return Ok(Setting::Word(text.to_owned()));
                 }
-                let near = nearest(text, choices.iter().map(String::as_str));
+                let words: Vec<&str> = choices.iter().map(|choice| choice.word.as_str()).collect();
+                let near = nearest(text, words.iter().copied());
                 let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                Err(self.error(text, &format!("must be one of {}{near}", choices.join(", "))))
+                Err(self.error(text, &format!("must be one of {}{near}", words.join(", "))))
             }
         }
     }

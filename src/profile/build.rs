@@ -7,8 +7,8 @@
 use crate::base::Unit;
 use crate::profile::expr::Node;
 use crate::profile::{
-    Action, Address, Channel, Deadline, Expr, Faults, Param, ParamValue, Placement, Profile,
-    Scheduling, Source, Step, Team, Watch, Which, Word,
+    Action, Address, Channel, Choice, Deadline, Expr, Faults, Param, ParamValue, Placement,
+    Profile, Region, Scheduling, Source, Step, Team, Use, Watch, Which, Word,
 };
 use std::time::Duration;
 
@@ -94,10 +94,13 @@ impl Profile {
             about: String::new(),
             params: Vec::new(),
             copies: Expr::number(1.0, Unit::Count),
+            instances: None,
+            nodes: None,
             duration: None,
             warmup: None,
             watch: Vec::new(),
             channels: Vec::new(),
+            memory: Vec::new(),
             teams: Vec::new(),
         }
     }
@@ -134,6 +137,17 @@ impl Profile {
 
     pub fn channel(mut self, channel: Channel) -> Profile {
         self.channels.push(channel);
+        self
+    }
+
+    pub fn memory(mut self, region: Region) -> Profile {
+        self.memory.push(region);
+        self
+    }
+
+    /// Address spaces that each run the whole pattern.
+    pub fn instances(mut self, instances: impl Into<Expr>) -> Profile {
+        self.instances = Some(instances.into());
         self
     }
 
@@ -185,7 +199,8 @@ impl Param {
     /// The words it may be. Means nothing for a number.
     pub fn choices<'w>(mut self, words: impl IntoIterator<Item = &'w str>) -> Param {
         if let ParamValue::Word { choices, .. } = &mut self.value {
-            *choices = words.into_iter().map(str::to_owned).collect();
+            let choice = |word: &str| Choice { word: word.to_owned(), sets: Vec::new() };
+            *choices = words.into_iter().map(choice).collect();
         }
         self
     }
@@ -219,6 +234,33 @@ impl Channel {
     }
 }
 
+impl Region {
+    /// One slice of so many bytes, first touched by its owner. What has no method here is a field.
+    pub fn new(name: &str, bytes: impl Into<Expr>) -> Region {
+        Region {
+            name: name.to_owned(),
+            span: 0..0,
+            bytes: bytes.into(),
+            count: Expr::number(1.0, Unit::Count),
+            first_touch: Word::from("owner"),
+            policy: Word::from("default"),
+            huge: Word::from("leave"),
+            shared: Word::from("process"),
+        }
+    }
+
+    pub fn count(mut self, count: impl Into<Expr>) -> Region {
+        self.count = count.into();
+        self
+    }
+
+    /// `owner`, `main`, `node:0`, `interleave`, `opposite`, `nobody`, or the name of a team.
+    pub fn first_touch(mut self, who: &str) -> Region {
+        self.first_touch = Word::from(who);
+        self
+    }
+}
+
 impl Team {
     /// Threads that run anywhere and do nothing yet. What has no method here is a field.
     pub fn new(name: &str, size: impl Into<Expr>) -> Team {
@@ -228,6 +270,7 @@ impl Team {
             size: size.into(),
             form: Word::from("threads"),
             background: false,
+            start: Word::from("gate"),
             placement: Placement::default(),
             scheduling: Scheduling::default(),
             steps: Vec::new(),
@@ -237,6 +280,12 @@ impl Team {
     /// `threads`, `processes`, or a parameter that is one of these.
     pub fn form(mut self, form: &str) -> Team {
         self.form = Word::from(form);
+        self
+    }
+
+    /// Its threads are started by a `spawn` step.
+    pub fn spawned(mut self) -> Team {
+        self.start = Word::from("spawned");
         self
     }
 
@@ -331,6 +380,39 @@ impl Step {
     pub fn measure(name: &str, steps: impl IntoIterator<Item = Step>) -> Step {
         let steps = steps.into_iter().collect();
         Action::Measure { name: Word::from(name), steps }.into()
+    }
+
+    pub fn during(time: impl Into<Expr>, steps: impl IntoIterator<Item = Step>) -> Step {
+        Action::During { time: time.into(), steps: steps.into_iter().collect() }.into()
+    }
+
+    pub fn spawn(team: &str) -> Step {
+        Action::Spawn { team: Word::from(team) }.into()
+    }
+
+    pub fn join(team: &str) -> Step {
+        Action::Join { team: Word::from(team) }.into()
+    }
+
+    /// Goes through `area`, or `area[me]`, in order.
+    pub fn sweep(region: impl Into<Address>) -> Step {
+        Step::with_memory("sweep", region)
+    }
+
+    /// Any verb on memory; its other fields are those of [`Use`].
+    pub fn with_memory(verb: &str, region: impl Into<Address>) -> Step {
+        let (from, and, access) = (None, None, None);
+        let (halo, count, skew) = (None, None, None);
+        let (verb, region) = (Word::from(verb), region.into());
+        Action::Use(Box::new(Use { verb, region, from, and, access, halo, count, skew })).into()
+    }
+
+    /// `read`, `write`, `modify` or `zero`. Means nothing for steps without memory.
+    pub fn access(mut self, access: &str) -> Step {
+        if let Action::Use(it) = &mut self.action {
+            it.access = Some(Word::from(access));
+        }
+        self
     }
 
     /// Burns or passes time: `spin`, `work`, `sleep`.

@@ -3,7 +3,7 @@
 //! A profile is one file under `profiles/` and one row here. Must not know: the command line.
 
 use crate::base::nearest::nearest;
-use crate::profile::{Faults, Profile, Source};
+use crate::profile::{Faults, ParamValue, Profile, Source};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -12,14 +12,28 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Builtin {
     pub name: &'static str,
+    /// The parameter whose words are profiles by their own names, if there is one.
+    pub by_word: Option<&'static str>,
     pub text: &'static str,
 }
 
 /// Every built-in profile, the smallest idea first.
 pub const BUILTINS: &[Builtin] = &[
-    Builtin { name: "pingpong", text: include_str!("../../profiles/pingpong.toml") },
-    Builtin { name: "fanout", text: include_str!("../../profiles/fanout.toml") },
-    Builtin { name: "hackbench", text: include_str!("../../profiles/hackbench.toml") },
+    Builtin { name: "pingpong", by_word: None, text: include_str!("../../profiles/pingpong.toml") },
+    Builtin { name: "fanout", by_word: None, text: include_str!("../../profiles/fanout.toml") },
+    Builtin {
+        name: "hackbench",
+        by_word: None,
+        text: include_str!("../../profiles/hackbench.toml"),
+    },
+    Builtin {
+        name: "who-moves",
+        by_word: None,
+        text: include_str!("../../profiles/who-moves.toml"),
+    },
+    Builtin { name: "numa", by_word: Some("test"), text: include_str!("../../profiles/numa.toml") },
+    Builtin { name: "linpack", by_word: None, text: include_str!("../../profiles/linpack.toml") },
+    Builtin { name: "stream", by_word: None, text: include_str!("../../profiles/stream.toml") },
 ];
 
 /// A profile file larger than this is no profile.
@@ -48,6 +62,37 @@ pub fn find(name: &str) -> Option<&'static Builtin> {
     BUILTINS.iter().find(|builtin| builtin.name == name)
 }
 
+impl Builtin {
+    /// The words that are profiles of their own.
+    pub fn variants(&self) -> Vec<String> {
+        let profile = self.by_word.and_then(|_| self.profile().ok());
+        let params = profile.iter().flat_map(|profile| &profile.params);
+        let params = params.filter(|param| Some(param.name.as_str()) == self.by_word);
+        let words = params.filter_map(|param| match &param.value {
+            ParamValue::Word { choices, .. } => Some(choices),
+            ParamValue::Number { .. } => None,
+        });
+        words.flatten().map(|choice| choice.word.clone()).collect()
+    }
+}
+
+/// A built-in with one of its words as the default, under that name.
+fn variant(name: &str) -> Option<Result<Profile, Faults>> {
+    let builtin = BUILTINS.iter().find(|it| it.variants().iter().any(|word| word == name))?;
+    let profile = builtin.profile().map(|mut profile| {
+        profile.name = name.to_owned();
+        for param in &mut profile.params {
+            if let ParamValue::Word { default, .. } = &mut param.value
+                && Some(param.name.as_str()) == builtin.by_word
+            {
+                default.text = name.to_owned();
+            }
+        }
+        profile
+    });
+    Some(profile)
+}
+
 /// The names of all built-ins.
 pub fn names() -> impl Iterator<Item = &'static str> + Clone {
     BUILTINS.iter().map(|builtin| builtin.name)
@@ -58,10 +103,13 @@ pub fn load(profile: &str) -> Result<Profile, LoadError> {
     if profile.contains('/') || profile.ends_with(".toml") {
         return load_file(Path::new(profile));
     }
-    match find(profile) {
-        Some(builtin) => Ok(builtin.profile()?),
+    match find(profile).map(Builtin::profile).or_else(|| variant(profile)) {
+        Some(profile) => Ok(profile?),
         None => {
-            let help = match nearest(profile, names()) {
+            let variants: Vec<String> = BUILTINS.iter().flat_map(Builtin::variants).collect();
+            let mut all: Vec<&str> = names().collect();
+            all.extend(variants.iter().map(String::as_str));
+            let help = match nearest(profile, all.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => {
                     let known = names().collect::<Vec<_>>().join(", ");
@@ -95,7 +143,7 @@ pub fn load_file(path: &Path) -> Result<Profile, LoadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Expr, ParamValue};
+    use crate::profile::Expr;
 
     #[test]
     fn built_ins_are_sound() {
@@ -115,7 +163,8 @@ mod tests {
     fn defaults_hold_on_one_cpu() {
         for builtin in BUILTINS {
             let profile = builtin.profile().unwrap();
-            let bound = profile.bind(&[], &|_| Some(1.0));
+            let fact = |name: &str| Some(if name == "llc_bytes" { 1e6 } else { 1.0 });
+            let bound = profile.bind(&[], &fact);
             assert!(bound.is_ok(), "{}: {bound:?}", builtin.name);
         }
     }
@@ -142,7 +191,11 @@ mod tests {
             assert!(error.contains(expected), "{error}");
         };
         check("hackbnech", "no profile is called `hackbnech`: did you mean `hackbench`?");
-        check("stream", "there are pingpong, fanout, hackbench; a file needs");
+        check(
+            "xyz",
+            "there are pingpong, fanout, hackbench, who-moves, numa, linpack, stream; a file needs",
+        );
+        check("numa11", "did you mean `numa01`?");
         check("no/such.toml", "cannot read profile `no/such.toml`: No such file");
         check("/", "cannot read profile `/`: Is a directory");
         check("/dev/zero", "it is larger than 1048576 bytes");

@@ -83,6 +83,18 @@ pub const PROFILE: &[KeyRow] = &[
         "how often all teams and channels are repeated, each copy on its own",
     ),
     row(
+        "instances",
+        number(Unit::Count, 1.0),
+        Means("threads are in schedload's own process"),
+        "address spaces that each run the whole pattern, in processes of their own",
+    ),
+    row(
+        "nodes",
+        number(Unit::Count, 1.0),
+        Default("1"),
+        "NUMA nodes with memory that it takes to mean anything",
+    ),
+    row(
         "duration",
         number(Unit::Time, 1.0),
         Means("each task does its steps once"),
@@ -97,6 +109,7 @@ pub const PROFILE: &[KeyRow] = &[
     ),
     row("param", Form::Table(&[]), Means("none"), "values that the command line can set"),
     row("channel", Form::Table(&[]), Means("none"), "ways for tasks to wake each other"),
+    row("memory", Form::Table(&[]), Means("none"), "regions of memory"),
     row("team", Form::Table(&[]), Required("[team.NAME]"), "identical tasks"),
 ];
 
@@ -122,7 +135,12 @@ pub const PARAM: &[KeyRow] = &[
     ),
     row("short", Form::Text, Means("only the long flag"), "letter of the short flag: \"g\""),
     row("about", Form::Text, Required("\"...\""), "what it changes, for `--help`"),
-    row("choices", Form::Texts, Means("any"), "the words it may be; makes it a word"),
+    row(
+        "choices",
+        Form::Texts,
+        Means("any"),
+        "the words it may be; makes it a word. As a table, each with the parameters that it sets",
+    ),
     row(
         "unit",
         Form::Word(&["count", "time", "bytes", "share", "word"]),
@@ -138,10 +156,55 @@ pub const CHANNEL: &[KeyRow] = &[
     row("bytes", MESSAGE, Default("1B"), "size of a message, unless the step says otherwise"),
 ];
 
+/// The keys of `[memory.NAME]`.
+pub const MEMORY: &[KeyRow] = &[
+    row(
+        "bytes",
+        number(Unit::Bytes, 0.0),
+        Required("\"64MiB\""),
+        "size of a slice; 0 is no region",
+    ),
+    row("count", number(Unit::Count, 1.0), Default("1"), "number of slices, one behind the other"),
+    row(
+        "first_touch",
+        Form::Word(&[]),
+        Default("\"owner\""),
+        "who writes each page first: `owner` (who names the slice as `[me]`), a team (its members \
+         in turn), `main` (the thread that starts the others), `node:0` (the same, onto this \
+         node), `interleave`, `opposite` (the owner, onto the node farthest from it), `nobody`",
+    ),
+    row(
+        "policy",
+        Form::Word(&[]),
+        Default("\"default\""),
+        "memory policy that stays: `default`, `bind:0`, `preferred:0`, `interleave`; the number \
+         may use `me` (the slice), `size` (slices) and `instance`",
+    ),
+    row("huge", Form::Word(HUGES), Default("\"leave\""), "transparent huge pages"),
+    row(
+        "shared",
+        Form::Word(SHARINGS),
+        Default("\"process\""),
+        "by the threads of each process, or by all processes",
+    ),
+];
+
 /// The keys of `[team.NAME]`.
 pub const TEAM: &[KeyRow] = &[
     row("size", number(Unit::Count, 1.0), Required("1"), "number of tasks"),
     row("as", Form::Word(FORMS), Default("\"threads\""), "what each task is"),
+    row(
+        "start",
+        Form::Word(STARTS),
+        Default("\"gate\""),
+        "with all others, or when a `spawn` step starts it",
+    ),
+    row(
+        "start_on",
+        Form::Word(&[]),
+        Means("where it may run"),
+        "where it begins, written as `on`; then it may run wherever `on` lets it",
+    ),
     row(
         "background",
         Form::Switch,
@@ -152,7 +215,7 @@ pub const TEAM: &[KeyRow] = &[
         "on",
         Form::Word(&[]),
         Means("all CPUs allowed"),
-        "where it may run: `node:0`, `llc:1`, `core:2`, `cpus:0-3`, `llc:me % llcs`",
+        "where it may run: `node:0`, `llc:1`, `core:2`, `cpus:0-3`, `any`, `llc:me % llcs`",
     ),
     row(
         "spread",
@@ -190,6 +253,14 @@ pub const DEADLINE: &[KeyRow] = &[
 
 /// What a task can be.
 pub const FORMS: &[&str] = &["threads", "processes"];
+/// When the tasks of a team start.
+pub const STARTS: &[&str] = &["gate", "spawned"];
+/// Huge pages of a region.
+pub const HUGES: &[&str] = &["always", "never", "leave"];
+/// Who shares a region.
+pub const SHARINGS: &[&str] = &["process", "all"];
+/// What a step does with memory.
+pub const ACCESSES: &[&str] = &["read", "write", "modify", "zero"];
 /// Over what a team can be spread.
 pub const SPREADS: &[&str] = &["node", "llc", "core", "cpu"];
 /// Scheduling policies.
@@ -206,6 +277,28 @@ pub struct VerbRow {
 }
 
 const BYTES: KeyRow = row("bytes", MESSAGE, Means("the channel's"), "size of the message");
+const ACCESS: KeyRow = row(
+    "access",
+    Form::Word(ACCESSES),
+    Default("\"read\""),
+    "`read`, `write` (a word of each cache line), `modify` (both), `zero` (all bytes)",
+);
+const HALO: KeyRow = row(
+    "halo",
+    Form::Number { unit: Some(Unit::Share), min: 0.0, max: 1.0 },
+    Default("0"),
+    "this share of the next slice as well",
+);
+const COUNT: KeyRow =
+    row("count", number(Unit::Count, 0.0), Required("1000"), "number of accesses");
+const SKEW: KeyRow = row(
+    "skew",
+    Form::Number { unit: Some(Unit::Share), min: 0.0, max: 10.0 },
+    Means("all lines alike"),
+    "exponent of a Zipf distribution: the larger, the more often the same lines",
+);
+const FROM: KeyRow = row("from", Form::Address, Required("\"b[me]\""), "what is read");
+const AND: KeyRow = row("and", Form::Address, Required("\"c[me]\""), "what is read besides");
 const STEPS: KeyRow = row("steps", Form::Steps, Required("[ ... ]"), "what is done in there");
 
 /// The verbs that order, wake and wait. Whatever only burns or passes time is named by the rows
@@ -254,6 +347,76 @@ pub const VERBS: &[VerbRow] = &[
         about: "do the steps until the run ends",
     },
     VerbRow {
+        verb: "during",
+        form: number(Unit::Time, 0.0),
+        options: &[STEPS],
+        example: "{ during = \"2s\", steps = [ ... ] }",
+        about: "do the steps over and over until this time has passed",
+    },
+    VerbRow {
+        verb: "spawn",
+        form: Form::Word(&[]),
+        options: &[],
+        example: "{ spawn = \"worker\" }",
+        about: "start the threads of a team that has `start = \"spawned\"`",
+    },
+    VerbRow {
+        verb: "join",
+        form: Form::Word(&[]),
+        options: &[],
+        example: "{ join = \"worker\" }",
+        about: "sleep until the threads of that team have done their steps",
+    },
+    VerbRow {
+        verb: "sweep",
+        form: Form::Address,
+        options: &[ACCESS, HALO],
+        example: "{ sweep = \"area[me]\", access = \"write\" }",
+        about: "go through memory in order: a slice, or all of a region",
+    },
+    VerbRow {
+        verb: "touch",
+        form: Form::Address,
+        options: &[COUNT, ACCESS, HALO, SKEW],
+        example: "{ touch = \"area\", count = 1000 }",
+        about: "access cache lines at random",
+    },
+    VerbRow {
+        verb: "chase",
+        form: Form::Address,
+        options: &[COUNT],
+        example: "{ chase = \"area[me]\", count = 1000 }",
+        about: "load cache lines along a random cycle, each telling where the next is",
+    },
+    VerbRow {
+        verb: "copy",
+        form: Form::Address,
+        options: &[FROM],
+        example: "{ copy = \"c[me]\", from = \"a[me]\" }",
+        about: "STREAM's copy: c = a, as arrays of doubles",
+    },
+    VerbRow {
+        verb: "scale",
+        form: Form::Address,
+        options: &[FROM],
+        example: "{ scale = \"b[me]\", from = \"c[me]\" }",
+        about: "STREAM's scale: b = s c",
+    },
+    VerbRow {
+        verb: "add",
+        form: Form::Address,
+        options: &[FROM, AND],
+        example: "{ add = \"c[me]\", from = \"a[me]\", and = \"b[me]\" }",
+        about: "STREAM's add: c = a + b",
+    },
+    VerbRow {
+        verb: "triad",
+        form: Form::Address,
+        options: &[FROM, AND],
+        example: "{ triad = \"a[me]\", from = \"b[me]\", and = \"c[me]\" }",
+        about: "STREAM's triad: a = b + s c",
+    },
+    VerbRow {
         verb: "measure",
         form: Form::Word(&[]),
         options: &[STEPS],
@@ -282,11 +445,15 @@ pub const FACTS: &[NameRow] = &[
     name("cpus_per_node", "of those CPUs, on the node that has most"),
     name("cpus_per_llc", "of those CPUs, on the last-level cache that has most"),
     name("smt", "hardware threads of a core"),
+    name("llc_bytes", "size of the largest such cache (32 MiB where it is not known)"),
 ];
 
 /// Names that mean something only inside a team: in its steps, placement and scheduling.
-pub const MEMBER: &[NameRow] =
-    &[name("me", "index of the task in its team, from 0"), name("size", "size of its team")];
+pub const MEMBER: &[NameRow] = &[
+    name("me", "index of the task in its team, from 0"),
+    name("size", "size of its team"),
+    name("instance", "number of its instance, from 0: in `on`, `start_on` and memory policies"),
+];
 
 /// Flags of the command line itself, which no parameter may be called, with their letters.
 pub const FLAGS: &[(&str, Option<char>)] = &[
@@ -300,6 +467,8 @@ pub const FLAGS: &[(&str, Option<char>)] = &[
     ("format", None),
     ("out", None),
     ("width", None),
+    ("plot", None),
+    ("allow-single-node", None),
     ("quiet", Some('q')),
     ("help", Some('h')),
     ("version", Some('V')),

@@ -36,6 +36,10 @@ pub struct Profile {
     pub params: Vec<Param>,
     /// How often the whole pattern (teams and channels) is repeated.
     pub copies: Expr,
+    /// Address spaces that each run the whole pattern; `None`: threads are in our own process.
+    pub instances: Option<Expr>,
+    /// NUMA nodes with memory that it takes to mean anything; `None`: one.
+    pub nodes: Option<Expr>,
     /// Length of the measured window (ns). Without it the run ends when its foreground teams do.
     pub duration: Option<Expr>,
     /// Time between the start and the window (ns).
@@ -43,6 +47,7 @@ pub struct Profile {
     /// The metrics that this profile is about, the first being its result.
     pub watch: Vec<Watch>,
     pub channels: Vec<Channel>,
+    pub memory: Vec<Region>,
     pub teams: Vec<Team>,
 }
 
@@ -79,7 +84,15 @@ pub enum ParamValue {
     /// infinite if there is no limit.
     Number { default: Expr, unit: Unit, min: f64, max: f64 },
     /// One of several words; `choices` empty means that the place of use checks it.
-    Word { default: Word, choices: Vec<String> },
+    Word { default: Word, choices: Vec<Choice> },
+}
+
+/// A word that a parameter may be, and the values that it gives to other parameters, as the command
+/// line could.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Choice {
+    pub word: String,
+    pub sets: Vec<(Word, String)>,
 }
 
 /// A metric that the profile is about, and the property of the scheduler that it separates.
@@ -100,6 +113,24 @@ pub struct Channel {
     pub bytes: Option<Expr>,
 }
 
+/// A region of memory: `count` slices, one behind the other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Region {
+    pub name: String,
+    pub span: Span,
+    /// Size of a slice (bytes).
+    pub bytes: Expr,
+    pub count: Expr,
+    /// `owner`, `main`, `node:EXPR`, `interleave`, `opposite`, `nobody`, or a team.
+    pub first_touch: Word,
+    /// `default`, `bind:EXPR`, `preferred:EXPR`, `interleave`.
+    pub policy: Word,
+    /// `always`, `never`, `leave`.
+    pub huge: Word,
+    /// `process`, `all`.
+    pub shared: Word,
+}
+
 /// Identical tasks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Team {
@@ -110,6 +141,8 @@ pub struct Team {
     pub form: Word,
     /// Its members do not keep the run going: it ends when the foreground teams have ended.
     pub background: bool,
+    /// `gate` (default) or `spawned`.
+    pub start: Word,
     pub placement: Placement,
     pub scheduling: Scheduling,
     pub steps: Vec<Step>,
@@ -121,6 +154,8 @@ pub struct Placement {
     /// `node:0`, `llc:1`, `core:2` or `cpus:0-3`, read by [`On::parse`]; the number may be an
     /// expression (`llc:me % llcs`).
     pub on: Option<Word>,
+    /// Where they begin, before they may run wherever the rest of this lets them.
+    pub start_on: Option<Word>,
     /// `node`, `llc`, `core` or `cpu`: member i gets the (i mod n)-th of them.
     pub spread: Option<Word>,
     /// Bind each member to one CPU of what `on` and `spread` leave it.
@@ -185,6 +220,21 @@ pub enum Action {
         name: Word,
         steps: Vec<Step>,
     },
+    /// Until this time has passed (ns).
+    During {
+        time: Expr,
+        steps: Vec<Step>,
+    },
+    /// Start the threads of a team.
+    Spawn {
+        team: Word,
+    },
+    /// Sleep until they have done their steps.
+    Join {
+        team: Word,
+    },
+    /// Use memory.
+    Use(Box<Use>),
     /// Any step that only burns or passes time, by its verb (`spin`, `work`, `sleep`): the rows of
     /// `step::work` say which verbs exist and what their amount counts.
     Act {
@@ -193,7 +243,26 @@ pub enum Action {
     },
 }
 
-/// Which of a channel's instances a step means: `inbox[me]`.
+/// A step on memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Use {
+    /// `sweep`, `touch`, `chase`, `copy`, `scale`, `add`, `triad`.
+    pub verb: Word,
+    /// What is gone through or written.
+    pub region: Address,
+    pub from: Option<Address>,
+    pub and: Option<Address>,
+    /// `read`, `write`, `modify`, `zero`.
+    pub access: Option<Word>,
+    /// Share of the next slice that belongs to it.
+    pub halo: Option<Expr>,
+    /// Number of accesses.
+    pub count: Option<Expr>,
+    /// Exponent of a Zipf distribution.
+    pub skew: Option<Expr>,
+}
+
+/// Which of a channel's instances a step means, or which slice of a region: `inbox[me]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Address {
     pub channel: Word,

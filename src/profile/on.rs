@@ -8,19 +8,24 @@ use crate::profile::{Expr, Fault, Word};
 /// Part of the machine; the number may depend on the member (`llc:me % llcs`).
 #[derive(Debug, Clone, PartialEq)]
 pub enum On {
+    /// All that is allowed.
+    Any,
     Node(Expr),
     Llc(Expr),
     Core(Expr),
     Cpus(CpuList),
 }
 
-const HELP: &str = "write `node:0`, `llc:1`, `core:2` or `cpus:0-3`";
+const HELP: &str = "write `node:0`, `llc:1`, `core:2`, `cpus:0-3` or `any`";
 
 impl On {
     /// Reads the word of a `Placement`, after a parameter that stands for it has been replaced.
     pub fn parse(word: &Word) -> Result<On, Fault> {
         let literal = word.span.len() == word.text.len();
         let fault = |message: String| Fault::new(word.span.clone(), message).with_help(HELP);
+        if word.text == "any" {
+            return Ok(On::Any);
+        }
         let Some((part, rest)) = word.text.split_once(':') else {
             return Err(fault(format!("`{}` is no part of a machine", word.text)));
         };
@@ -56,6 +61,7 @@ mod tests {
         let word = |text: &str| Word { text: text.into(), span: 10..10 + text.len() };
         let check = |text: &str, expected: Result<&str, &str>| {
             let shown = match On::parse(&word(text)) {
+                Ok(On::Any) => Ok("any".to_owned()),
                 Ok(On::Node(expr)) => Ok(format!("node {expr} at {:?}", expr.span)),
                 Ok(On::Llc(expr)) => Ok(format!("llc {expr} at {:?}", expr.span)),
                 Ok(On::Core(expr)) => Ok(format!("core {expr} at {:?}", expr.span)),
@@ -64,6 +70,7 @@ mod tests {
             };
             assert_eq!(shown, expected.map(str::to_owned).map_err(str::to_owned), "{text}");
         };
+        check("any", Ok("any"));
         check("node:0", Ok("node 0 at 15..16"));
         check("llc:me % llcs", Ok("llc me % llcs at 14..23"));
         check("core:2", Ok("core 2 at 15..16"));

@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod damage;
+mod memory;
 mod number;
 mod param;
 mod reader;
@@ -100,6 +101,10 @@ impl Reader<'_> {
             Some((_, value)) => self.channels(value),
             None => Vec::new(),
         };
+        let memory = match table.entry("memory") {
+            Some((_, value)) => self.memory(value),
+            None => Vec::new(),
+        };
         let teams = match self.required(table, "team") {
             Some(value) => self.teams(value),
             None => Vec::new(),
@@ -111,10 +116,13 @@ impl Reader<'_> {
             about: self.text(table, "about"),
             params,
             copies: copies.unwrap_or_else(|| Expr::number(1.0, Unit::Count)),
+            instances: self.number(table, "instances", Scope::Profile),
+            nodes: self.number(table, "nodes", Scope::Profile),
             duration: self.number(table, "duration", Scope::Profile),
             warmup: self.number(table, "warmup", Scope::Profile),
             watch: self.watch(table),
             channels,
+            memory,
             teams,
         }
     }

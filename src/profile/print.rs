@@ -6,7 +6,8 @@
 use crate::base::Unit;
 use crate::profile::keys::{FACTS, is_name};
 use crate::profile::{
-    Action, Address, Channel, Expr, Param, ParamValue, Profile, Step, Team, Which, Word,
+    Action, Address, Channel, Choice, Expr, Param, ParamValue, Profile, Region, Step, Team, Use,
+    Which, Word,
 };
 use std::fmt::Write;
 
@@ -18,6 +19,8 @@ impl Profile {
         if self.copies.text != "1" {
             line(&mut out, "copies", &number(&self.copies));
         }
+        optional(&mut out, "instances", self.instances.as_ref().map(number));
+        optional(&mut out, "nodes", self.nodes.as_ref().map(number));
         optional(&mut out, "duration", self.duration.as_ref().map(number));
         optional(&mut out, "warmup", self.warmup.as_ref().map(number));
         if !self.watch.is_empty() {
@@ -33,6 +36,7 @@ impl Profile {
             }
         }
         self.channels.iter().for_each(|channel| print_channel(&mut out, channel));
+        self.memory.iter().for_each(|region| print_region(&mut out, region));
         self.teams.iter().for_each(|team| print_team(&mut out, team));
         out
     }
@@ -112,8 +116,7 @@ fn param_fields(param: &Param) -> Fields {
             let as_expected =
                 is_name(&default.text) && !FACTS.iter().any(|row| row.name == default.text);
             if !choices.is_empty() {
-                let choices: Vec<String> = choices.iter().map(|choice| quoted(choice)).collect();
-                fields.push(("choices", format!("[{}]", choices.join(", "))));
+                fields.push(("choices", printed_choices(choices)));
             } else if !as_expected {
                 fields.push(("unit", quoted("word")));
             }
@@ -144,6 +147,42 @@ fn print_channel(out: &mut String, channel: &Channel) {
     optional(out, "bytes", channel.bytes.as_ref().map(number));
 }
 
+fn printed_choices(choices: &[Choice]) -> String {
+    if choices.iter().all(|choice| choice.sets.is_empty()) {
+        let words: Vec<String> = choices.iter().map(|choice| quoted(&choice.word)).collect();
+        return format!("[{}]", words.join(", "));
+    }
+    let one = |choice: &Choice| {
+        let sets: Vec<String> = choice
+            .sets
+            .iter()
+            .map(|(name, value)| format!("{} = {}", key(&name.text), quoted(value)))
+            .collect();
+        format!("{} = {{ {} }}", key(&choice.word), sets.join(", "))
+    };
+    let all: Vec<String> = choices.iter().map(one).collect();
+    format!("{{ {} }}", all.join(", "))
+}
+
+fn print_region(out: &mut String, region: &Region) {
+    let _ = writeln!(out, "\n[memory.{}]", key(&region.name));
+    line(out, "bytes", &number(&region.bytes));
+    if region.count.text != "1" {
+        line(out, "count", &number(&region.count));
+    }
+    let words = [
+        ("first_touch", &region.first_touch, "owner"),
+        ("policy", &region.policy, "default"),
+        ("huge", &region.huge, "leave"),
+        ("shared", &region.shared, "process"),
+    ];
+    for (key, value, default) in words {
+        if value.text != default {
+            line(out, key, &word(value));
+        }
+    }
+}
+
 fn print_team(out: &mut String, team: &Team) {
     let _ = writeln!(out, "\n[team.{}]", key(&team.name));
     line(out, "size", &number(&team.size));
@@ -153,6 +192,10 @@ fn print_team(out: &mut String, team: &Team) {
     if team.background {
         line(out, "background", "true");
     }
+    if team.start.text != "gate" {
+        line(out, "start", &word(&team.start));
+    }
+    optional(out, "start_on", team.placement.start_on.as_ref().map(word));
     optional(out, "on", team.placement.on.as_ref().map(word));
     optional(out, "spread", team.placement.spread.as_ref().map(word));
     if team.placement.pin {
@@ -198,8 +241,27 @@ fn step(step: &Step, depth: usize) -> String {
         Action::Measure { name, steps: inner } => {
             inline(&[("measure", word(name)), ("steps", steps(inner, depth))])
         }
+        Action::During { time, steps: inner } => {
+            inline(&[("during", number(time)), ("steps", steps(inner, depth))])
+        }
+        Action::Spawn { team } => inline(&[("spawn", word(team))]),
+        Action::Join { team } => inline(&[("join", word(team))]),
+        Action::Use(it) => use_of_memory(it),
         Action::Act { verb, amount } => inline(&[(&key(&verb.text), number(amount))]),
     }
+}
+
+fn use_of_memory(it: &Use) -> String {
+    let address = |address: &Address| quoted(&printed(address));
+    let verb = key(&it.verb.text);
+    let mut fields = vec![(verb.as_str(), address(&it.region))];
+    fields.extend(it.from.as_ref().map(|from| ("from", address(from))));
+    fields.extend(it.and.as_ref().map(|and| ("and", address(and))));
+    fields.extend(it.count.as_ref().map(|count| ("count", number(count))));
+    fields.extend(it.access.as_ref().map(|access| ("access", word(access))));
+    fields.extend(it.halo.as_ref().map(|halo| ("halo", number(halo))));
+    fields.extend(it.skew.as_ref().map(|skew| ("skew", number(skew))));
+    inline(&fields)
 }
 
 fn printed(address: &Address) -> String {

@@ -6,8 +6,8 @@
 use crate::base::unit;
 use crate::profile::expr::Function;
 use crate::profile::keys::{
-    Absent, CHANNEL, DEADLINE, FACTS, Form, KeyRow, MEMBER, NUMBER_MAX, PARAM, PROFILE, TEAM,
-    UCLAMP, VERBS,
+    Absent, CHANNEL, DEADLINE, FACTS, Form, KeyRow, MEMBER, MEMORY, NUMBER_MAX, PARAM, PROFILE,
+    TEAM, UCLAMP, VERBS,
 };
 use crate::profile::parse::described_range;
 
@@ -17,6 +17,8 @@ pub fn tables() -> Vec<(&'static str, String)> {
         ("profile-keys", keys(PROFILE)),
         ("param-keys", keys(PARAM)),
         ("channel-keys", keys(CHANNEL)),
+        ("memory-keys", keys(MEMORY)),
+        ("verb-options", options()),
         ("team-keys", keys(TEAM)),
         ("uclamp-keys", keys(UCLAMP)),
         ("deadline-keys", keys(DEADLINE)),
@@ -111,6 +113,28 @@ fn verbs() -> String {
     };
     let rows: Vec<_> = VERBS.iter().map(row).collect();
     markdown(&["verb", "written", "what the task does"], &rows)
+}
+
+/// The options of all verbs but `steps`, which every block has.
+fn options() -> String {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for verb in VERBS {
+        for option in verb.options.iter().filter(|option| option.form != Form::Steps) {
+            let verb = format!("`{}`", verb.verb);
+            let key = format!("`{}`", option.key);
+            match rows.iter_mut().find(|row| row[0] == key && row[4] == option.about) {
+                Some(row) => row[1] = format!("{}, {verb}", row[1]),
+                None => rows.push(vec![
+                    key,
+                    verb,
+                    form(&option.form),
+                    absent(option.absent),
+                    option.about.to_owned(),
+                ]),
+            }
+        }
+    }
+    markdown(&["option", "of", "value", "if absent", "what it is"], &rows)
 }
 
 fn names() -> String {
@@ -208,6 +232,8 @@ mod tests {
             let text = format!(
                 "about = \"x\"\n\
                  [channel.inbox]\nkind = \"pipe\"\n[channel.door]\nkind = \"futex\"\n\
+                 [memory.area]\nbytes = 1\n[memory.a]\nbytes = 1\n[memory.b]\nbytes = 1\n\
+                 [memory.c]\nbytes = 1\n\
                  [team.t]\nsize = 1\nsteps = [ {step} ]\n"
             );
             let source = Source { path: String::new(), text };

@@ -5,10 +5,11 @@
 use super::layout::Layout;
 use super::memory::{Memory, TaskState};
 use super::recording::{
-    KernelCounts, Messages, Migrations, PerPhase, Series, SeriesKind, TaskRecord, TeamRecord,
+    Begun, KernelCounts, Messages, Migrations, MovedBytes, PerPhase, Series, SeriesKind,
+    TaskRecord, TeamRecord,
 };
 use crate::base::bucket::BUCKETS;
-use crate::base::{Reading, State};
+use crate::base::{CpuId, Reading, State};
 use crate::sys::clock::Clock;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
@@ -32,13 +33,14 @@ pub struct TeamId {
 
 /// The kernel's numbers in a task slot, in order: where each comes from, and what it means that it
 /// is not there.
-const KERNEL: [(&str, &str); 6] = [
+const KERNEL: [(&str, &str); 7] = [
     ("/proc/thread-self/sched", "a kernel before 6.15 without CONFIG_SCHED_DEBUG, or no /proc"),
     ("getrusage", ""),
     ("getrusage", ""),
     SCHEDSTAT,
     SCHEDSTAT,
     SCHEDSTAT,
+    ("/proc/thread-self/sched", "a kernel without CONFIG_NUMA_BALANCING or CONFIG_SCHED_DEBUG"),
 ];
 
 const SCHEDSTAT: (&str, &str) =
@@ -133,7 +135,7 @@ fn add_all(sums: &mut [u64; 5], counters: &[AtomicU64; 5]) {
 }
 
 /// Each task over its life.
-pub fn tasks(memory: &Memory, tasks: &[TaskId]) -> Vec<TaskRecord> {
+pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord> {
     let one = |(number, id): (usize, &TaskId)| {
         let slot = memory.slot(number);
         TaskRecord {
@@ -142,11 +144,47 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId]) -> Vec<TaskRecord> {
             index: id.index,
             checked_out: slot.state.load(Relaxed) == TaskState::CheckedOut as u32,
             messages: Messages { sent: per_phase(&slot.sent), received: per_phase(&slot.received) },
-            begun: None,
+            moved: moved(memory, number, clock),
+            begun: begun(memory, number, clock),
             kernel: kernel_counts(memory, number),
         }
     };
     tasks.iter().enumerate().map(one).collect()
+}
+
+fn moved(memory: &Memory, task: usize, clock: Clock) -> [MovedBytes; 5] {
+    memory.slot(task).moved.each_ref().map(|[bytes, ticks]| MovedBytes {
+        bytes: bytes.load(Relaxed),
+        ns: clock.ns(ticks.load(Relaxed)),
+    })
+}
+
+fn begun(memory: &Memory, task: usize, clock: Clock) -> Option<Begun> {
+    let slot = memory.slot(task);
+    let cpu = slot.first_cpu.load(Relaxed).checked_sub(1)?;
+    let gate = memory.control().gate.load(Relaxed);
+    let ticks = slot.begun.load(Relaxed).saturating_sub(gate);
+    Some(Begun { at_ns: clock.ns(ticks), cpu: CpuId(cpu) })
+}
+
+/// Passes of the NUMA balancer over the address space of each instance when its last task ended:
+/// the largest number that one of its tasks read.
+pub fn scan_seq(memory: &Memory, instance_of: &[u32], instances: u32) -> Vec<Reading<u64>> {
+    let mut found: Vec<Option<Reading<u64>>> = vec![None; instances as usize];
+    for (task, &instance) in instance_of.iter().enumerate() {
+        let reading = kernel_reading(memory, task, 6);
+        let best = &mut found[instance as usize];
+        let larger = match (&best, &reading) {
+            (None | Some(Reading::Absent(_)), _) => true,
+            (Some(Reading::Value(old)), Reading::Value(new)) => new > old,
+            (Some(Reading::Value(_)), Reading::Absent(_)) => false,
+        };
+        if larger {
+            *best = Some(reading);
+        }
+    }
+    let none = || Reading::absent(State::Absent, "the instance has no task");
+    found.into_iter().map(|reading| reading.unwrap_or_else(none)).collect()
 }
 
 fn per_phase(counters: &[AtomicU64; 3]) -> PerPhase {
@@ -154,23 +192,26 @@ fn per_phase(counters: &[AtomicU64; 3]) -> PerPhase {
     PerPhase { warmup, window, after }
 }
 
-fn kernel_counts(memory: &Memory, task: usize) -> KernelCounts {
+/// One of the kernel's numbers, by its place in [`KERNEL`].
+fn kernel_reading(memory: &Memory, task: usize, at: usize) -> Reading<u64> {
     let slot = memory.slot(task);
-    let reading = |at: usize| {
-        let (from, missing) = KERNEL[at];
-        let absent = |state: State| match state {
-            State::Absent => Reading::absent(state, format!("{from}: {missing}")),
-            _ => Reading::absent(state, format!("{from}: {state}")),
-        };
-        match slot.kernel_state[at].load(Relaxed) {
-            1 => Reading::Value(slot.kernel[at].load(Relaxed)),
-            2 => absent(State::Absent),
-            3 => absent(State::NoPermission),
-            4 => absent(State::Disabled),
-            5 => absent(State::NotSupported),
-            _ => Reading::absent(State::Absent, "the task ended before it could read it"),
-        }
+    let (from, missing) = KERNEL[at];
+    let absent = |state: State| match state {
+        State::Absent => Reading::absent(state, format!("{from}: {missing}")),
+        _ => Reading::absent(state, format!("{from}: {state}")),
     };
+    match slot.kernel_state[at].load(Relaxed) {
+        1 => Reading::Value(slot.kernel[at].load(Relaxed)),
+        2 => absent(State::Absent),
+        3 => absent(State::NoPermission),
+        4 => absent(State::Disabled),
+        5 => absent(State::NotSupported),
+        _ => Reading::absent(State::Absent, "the task ended before it could read it"),
+    }
+}
+
+fn kernel_counts(memory: &Memory, task: usize) -> KernelCounts {
+    let reading = |at: usize| kernel_reading(memory, task, at);
     KernelCounts {
         nr_migrations: reading(0),
         voluntary_switches: reading(1),
@@ -208,6 +249,8 @@ mod tests {
             n_tasks: 2,
             channels: Vec::new(),
             copies: 1,
+            instances: 1,
+            n_regions: 0,
             page_bytes: 4096,
         };
         Memory::create(Layout::new(spec)).unwrap().0
@@ -215,6 +258,10 @@ mod tests {
 
     fn ids() -> [TaskId; 2] {
         [0, 1].map(|team| TaskId { team, copy: 0, index: 0 })
+    }
+
+    fn clock() -> Clock {
+        Clock::calibrate(crate::sys::clock::Source::Monotonic)
     }
 
     #[test]
@@ -226,7 +273,7 @@ mod tests {
             if let Some(state) = word {
                 slot.kernel_state[0].store(state_word(state), Relaxed);
             }
-            let got = tasks(&memory, &ids()).remove(1).kernel.nr_migrations;
+            let got = tasks(&memory, &ids(), clock()).remove(1).kernel.nr_migrations;
             assert_eq!(got, expected, "{word:?}");
         };
         let absent =
@@ -248,12 +295,12 @@ mod tests {
         for state in [TaskState::Absent, TaskState::Running, TaskState::Leaving, TaskState::Killed]
         {
             memory.slot(0).state.store(state as u32, Relaxed);
-            assert!(!tasks(&memory, &ids())[0].checked_out, "{state:?}");
+            assert!(!tasks(&memory, &ids(), clock())[0].checked_out, "{state:?}");
         }
         let out = TaskState::CheckedOut as u32;
         memory.slot(0).state.store(out, Relaxed);
         let checked_out: Vec<bool> =
-            tasks(&memory, &ids()).iter().map(|it| it.checked_out).collect();
+            tasks(&memory, &ids(), clock()).iter().map(|it| it.checked_out).collect();
         assert_eq!(checked_out, [true, false]);
     }
 

@@ -25,6 +25,9 @@ pub struct Spec {
     /// The channels of one copy.
     pub channels: Vec<Channel>,
     pub copies: usize,
+    pub instances: usize,
+    /// Regions of memory in each instance.
+    pub n_regions: usize,
     /// Size of a page (bytes); shards are whole pages, so that each can be bound to a node.
     pub page_bytes: usize,
 }
@@ -56,6 +59,9 @@ pub struct Channel {
 pub struct Layout {
     pub spec: Spec,
     pub teams: Vec<TeamLayout>,
+    /// An address for each region of each instance.
+    pub regions: usize,
+    pub n_region_words: usize,
     pub slots: usize,
     pub slot_stride: usize,
     channels: Vec<ChannelLayout>,
@@ -105,7 +111,9 @@ impl Layout {
         }
         let most_series = teams.iter().map(|team| team.kinds.len()).max().unwrap_or(0);
 
-        let slots = size_of::<Control>().next_multiple_of(64);
+        let regions = size_of::<Control>().next_multiple_of(64);
+        let n_region_words = spec.n_regions * spec.instances;
+        let slots = regions + (n_region_words * 8).next_multiple_of(64);
         let slot_stride = (size_of::<TaskSlot>() + most_series * 24).next_multiple_of(64);
         let mut at = slots + spec.n_tasks * slot_stride;
         let first_channel = at;
@@ -128,6 +136,8 @@ impl Layout {
         Layout {
             spec,
             teams,
+            regions,
+            n_region_words,
             slots,
             slot_stride,
             channels,
@@ -228,6 +238,8 @@ mod tests {
                 Channel { count: 2, state_bytes: 0, ring_entries: None },
             ],
             copies: 2,
+            instances: 2,
+            n_regions: 3,
             page_bytes: 4096,
         }
     }
@@ -242,7 +254,8 @@ mod tests {
     #[test]
     fn areas_follow_each_other_without_overlap() {
         let layout = Layout::new(spec(5));
-        assert!(layout.slots >= size_of::<Control>());
+        assert!(layout.regions >= size_of::<Control>());
+        assert!(layout.slots >= layout.regions + 2 * 3 * 8);
         let (first, ring) = layout.channel(0, 0, 0);
         assert_eq!(first, layout.slots + 5 * layout.slot_stride);
         assert_eq!(ring, first + 64);

@@ -36,6 +36,8 @@ plain! {
     pub struct Control {
         /// A [`Phase`]; alone on its cache line.
         pub phase: AtomicU32,
+        /// Ticks when the gate was opened.
+        pub gate: AtomicU64,
         /// Ticks of the window, 0 while unknown.
         pub window: Window,
         /// Foreground tasks that have not done their steps.
@@ -88,12 +90,47 @@ plain! {
         pub failed_op: AtomicU32,
         pub failed_call: AtomicU32,
         pub failed_errno: AtomicI32,
+        /// The CPU it was last seen on, plus one, for whoever samples; 0 before its first step.
+        pub cpu: AtomicU32,
+        /// The same of its first step, and when that was (ticks).
+        pub first_cpu: AtomicU32,
+        pub begun: AtomicU64,
+        /// In the window, by [`Moved`]: bytes, and the time it took (ticks).
+        pub moved: [[AtomicU64; 2]; 5],
         /// By [`Phase`].
         pub sent: [AtomicU64; 3],
         pub received: [AtomicU64; 3],
         /// The kernel's numbers at its end, and the state of each: see `gather::KERNEL`.
-        pub kernel: [AtomicU64; 6],
-        pub kernel_state: [AtomicU32; 6],
+        pub kernel: [AtomicU64; 7],
+        pub kernel_state: [AtomicU32; 7],
+    }
+}
+
+/// The sums of bytes that a task keeps apart, by what moved them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Moved {
+    /// `sweep`, `touch`, `chase`.
+    Accesses = 0,
+    Copy,
+    Scale,
+    Add,
+    Triad,
+}
+
+impl Moved {
+    pub const ALL: [Moved; 5] =
+        [Moved::Accesses, Moved::Copy, Moved::Scale, Moved::Add, Moved::Triad];
+
+    /// By the verb of the step.
+    pub fn of_verb(verb: &str) -> Moved {
+        match verb {
+            "copy" => Moved::Copy,
+            "scale" => Moved::Scale,
+            "add" => Moved::Add,
+            "triad" => Moved::Triad,
+            _ => Moved::Accesses,
+        }
     }
 }
 
@@ -173,6 +210,13 @@ impl Memory {
             let first = shard + layout.histograms + series.first_series * series_bytes;
             self.shared.map_in(first, series.kinds.len() * series_bytes);
         }
+    }
+
+    /// Where a region of memory is in the address space of an instance; 0 while it is not known.
+    pub fn region_address(&self, instance: usize, region: usize) -> &AtomicU64 {
+        let layout = &self.layout;
+        let at = instance * layout.spec.n_regions + region;
+        &self.shared.slice(layout.regions, layout.n_region_words)[at]
     }
 
     /// By the number of a series within the task's team.

@@ -6,7 +6,7 @@
 //! two calls.
 
 use super::layout::{NO_SERIES, TeamLayout};
-use super::memory::{Control, Extremes, Memory, Phase, TaskSlot, TeamShard};
+use super::memory::{Control, Extremes, Memory, Moved, Phase, TaskSlot, TeamShard};
 use super::stamp::Stamp;
 use crate::base::bucket::{self, BUCKETS};
 use crate::base::{Place, Relation};
@@ -137,6 +137,9 @@ impl<'a> Recorder<'a> {
     pub fn begin(&mut self) {
         self.last_cpu = self.shared.cpu.get();
         self.cpu_since = self.shared.clock.now();
+        self.slot.cpu.store(self.last_cpu + 1, Relaxed);
+        self.slot.first_cpu.store(self.last_cpu + 1, Relaxed);
+        self.slot.begun.store(self.cpu_since, Relaxed);
         self.note_stranger();
     }
 
@@ -220,6 +223,30 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// To be called before memory is used, piece by piece.
+    pub fn pieces_begin(&mut self) -> u64 {
+        self.look(Since::Running);
+        self.now()
+    }
+
+    /// A piece of memory was used since `since` (ticks), which becomes now; whether to go on.
+    #[inline]
+    pub fn piece(&mut self, moved: Moved, bytes: u64, since: &mut u64) -> bool {
+        let now = self.shared.clock.now();
+        let cpu = self.shared.cpu.get();
+        if cpu != self.last_cpu {
+            self.migrated(Since::Running, cpu, now);
+        }
+        let phase = self.phase();
+        if phase == Phase::Window {
+            let [sum, ticks] = &self.slot.moved[moved as usize];
+            add(sum, bytes);
+            add(ticks, now.saturating_sub(*since));
+        }
+        (*since, self.now) = (now, Some(now));
+        phase != Phase::After
+    }
+
     /// A measure block that began at `began` (ticks) has ended.
     #[inline(always)]
     pub fn measured(&mut self, measure: u16, began: u64) {
@@ -292,6 +319,7 @@ impl<'a> Recorder<'a> {
         self.left_cpu = self.last_cpu;
         self.migrated_at = now;
         self.last_cpu = cpu;
+        self.slot.cpu.store(cpu + 1, Relaxed);
         self.note_stranger();
     }
 

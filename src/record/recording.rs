@@ -31,7 +31,7 @@ pub struct Recording {
     /// By instance.
     pub instances: Vec<InstanceRecord>,
     pub timeline: Timeline,
-    /// The machine's counters of /proc/vmstat that tell of NUMA balancing, from the gate to the end.
+    /// The machine's counters of /proc/vmstat about NUMA balancing, from the gate to the end.
     pub vmstat: Vec<Growth>,
     /// Clock differences below zero, which are in the histograms as 0.
     pub negative_differences: u64,
@@ -137,8 +137,17 @@ pub struct TaskRecord {
     /// When it began its first step (ns since the gate was opened) and on which CPU; `None` if it
     /// never did.
     pub begun: Option<Begun>,
+    /// What it used of memory in the window, by `record::memory::Moved`.
+    pub moved: [MovedBytes; 5],
     /// The kernel's own numbers, read by the task at its end.
     pub kernel: KernelCounts,
+}
+
+/// Bytes used of memory, and the time it took (ns).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MovedBytes {
+    pub bytes: u64,
+    pub ns: u64,
 }
 
 /// The begin of a task.

@@ -92,6 +92,7 @@ fn team(name: &str, ops: Vec<Op>) -> TeamPlan {
         spawned: false,
         scheduling: Scheduling::default(),
         cpus: Vec::new(),
+        start_cpus: Vec::new(),
         ops,
         measures: Vec::new(),
         receives: name == "receiver",
@@ -121,8 +122,11 @@ pub(crate) fn plan() -> Plan {
         cpus: (0..16)
             .map(|id| PlanCpu { id: CpuId(id), place: place(id), allowed: id % 8 < 4 })
             .collect(),
-        nodes: [0, 1].map(|id| PlanNode { id: NodeId(id), has_memory: true }).into(),
+        nodes: [0, 1]
+            .map(|id| PlanNode { id: NodeId(id), has_memory: true, farthest: NodeId(1 - id) })
+            .into(),
         instances: 1,
+        own_processes: false,
         copies: 1,
         channels: vec![ChannelPlan {
             name: "inbox".to_owned(),
@@ -165,6 +169,7 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
         index,
         checked_out: true,
         messages: Messages { sent, received },
+        moved: Default::default(),
         begun: None,
         kernel: KernelCounts {
             nr_migrations: Reading::Value(9_000),

@@ -37,6 +37,7 @@ fn team(name: &str, size: u32, spawned: bool) -> TeamPlan {
         spawned,
         scheduling: Scheduling::default(),
         cpus: Vec::new(),
+        start_cpus: Vec::new(),
         ops: vec![
             Op::Loop { count: crate::plan::Amount::Fixed(1), end: 1 },
             Op::Again { begin: 0 },

@@ -4,7 +4,8 @@
 
 use crate::base::Reading;
 use crate::metric::{METRICS, Metric as Row};
-use crate::record::recording::{End, SeriesKind};
+use crate::record::memory::Moved;
+use crate::record::recording::{End, MovedBytes, SeriesKind};
 use crate::report::histogram::{Histogram, P50, P99, P999};
 use crate::report::judge::{Case, seconds};
 use crate::report::{InstancePlacement, Judged, Metric, NO_MEMORY, NO_TRIAL, Sourced, latency};
@@ -50,6 +51,11 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
     let totals = &case.kernel.totals;
     match key {
         "messages_per_s" => receives(case).and_then(|()| per_s(messages.received_window, case)),
+        "memory_bytes_per_s" => accesses(case),
+        "copy_bytes_per_s" => stream(case, Moved::Copy),
+        "scale_bytes_per_s" => stream(case, Moved::Scale),
+        "add_bytes_per_s" => stream(case, Moved::Add),
+        "triad_bytes_per_s" => stream(case, Moved::Triad),
         "wakeups_per_s" => receives(case).and_then(|()| per_s(messages.wakeups, case)),
         "migrations_per_s" => per_s(case.migrations.total, case),
         "elapsed_s" => elapsed(case),
@@ -164,6 +170,29 @@ fn of_measure(key: &str, name: &str, case: &Case<'_>) -> Value {
 fn receives(case: &Case<'_>) -> Result<(), String> {
     let any = case.plan.teams.iter().any(|team| team.receives);
     any.then_some(()).ok_or("no team of this profile receives messages".to_owned())
+}
+
+/// Bytes of all tasks' accesses per second of the window.
+fn accesses(case: &Case<'_>) -> Result<f64, String> {
+    let bytes: u64 = moved(case, Moved::Accesses).map(|moved| moved.bytes).sum();
+    match bytes {
+        0 => Err("no step of this kind used memory in the window".to_owned()),
+        _ => per_s(bytes, case),
+    }
+}
+
+/// The tasks' bandwidths at one of STREAM's kernels, summed.
+fn stream(case: &Case<'_>, kernel: Moved) -> Result<f64, String> {
+    let each = moved(case, kernel).filter(|moved| moved.ns > 0);
+    let rates: Vec<f64> = each.map(|moved| moved.bytes as f64 / seconds(moved.ns)).collect();
+    match rates.is_empty() {
+        true => Err("no step of this kind used memory in the window".to_owned()),
+        false => Ok(rates.iter().sum()),
+    }
+}
+
+fn moved<'a>(case: &Case<'a>, what: Moved) -> impl Iterator<Item = MovedBytes> + use<'a> {
+    case.recording.tasks.iter().map(move |task| task.moved[what as usize])
 }
 
 fn per_s(count: u64, case: &Case<'_>) -> Value {

@@ -2,18 +2,21 @@
 //!
 //! It sleeps through warm-up and window. Must not know: what tasks do.
 
+mod harvest;
+
+use super::areas::{AreaError, Areas};
 use super::gate::{Gate, Readiness};
 use super::leader::{self, Could};
 use super::program::Channels;
+use super::sampler::Sampler;
 use super::stage::{Pace, Stage};
 use super::worker::{self, Worker};
 use super::{Control, Progress, RunError, cost, crew, failure, roster};
-use crate::plan::{ChannelPlan, Form, Plan};
+use crate::plan::{ChannelPlan, Form, Plan, Sharing};
+use crate::record::Layout;
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
 use crate::record::recording::{End, HarnessCost, Recording};
-use crate::record::timeline::Timeline;
-use crate::record::{Layout, gather};
 use crate::step::channel::Channel;
 use crate::sys::clock::{self, Clock, Source};
 use crate::sys::cpu::CurrentCpu;
@@ -23,7 +26,8 @@ use crate::sys::rights::OpenFiles;
 use crate::sys::scheduling::{self, Attributes, Hastened};
 use crate::sys::shared::page_bytes;
 use crate::sys::signal::{self, Blocked, Reporting};
-use crate::sys::usage::{Of, Usage, usage};
+use crate::sys::thread::Seeds;
+use crate::sys::usage::{Of, usage};
 use crate::sys::{Errno, process, raw, thread};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -65,6 +69,7 @@ pub(super) fn run(
         start_ns: 0,
         gate_ns: 0,
         end: End::Done,
+        sampler: None,
     };
     if plan.has_processes() { coordinator.processes(gate) } else { coordinator.threads(gate) }
 }
@@ -82,6 +87,8 @@ struct Coordinator<'a> {
     /// When the gate was opened (CLOCK_MONOTONIC).
     gate_ns: u64,
     end: End,
+    /// From the gate on, for plans with memory.
+    sampler: Option<Sampler<'a>>,
 }
 
 /// Who the tasks are, for getting them out of their waits.
@@ -104,11 +111,12 @@ enum Ended {
     LeaderGone,
 }
 
-impl Coordinator<'_> {
+impl<'a> Coordinator<'a> {
     /// All tasks as threads of this process.
     fn threads(&mut self, gate: Gate) -> Result<Recording, RunError> {
         let (plan, memory) = (self.plan, self.memory);
         let recorders = Recorders::new(memory, self.pace.clock, CurrentCpu::find());
+        let (seeds, at_work) = (Seeds::default(), roster::all_at_work(plan));
         let stage = Stage {
             plan,
             memory,
@@ -116,7 +124,10 @@ impl Coordinator<'_> {
             pace: self.pace,
             gate: gate.for_tasks(),
             event: self.event.as_raw_fd(),
+            seeds: &seeds,
+            at_work: &at_work,
         };
+        let areas = self.map_areas()?;
         let open = |copy| {
             Channels::open(plan, memory, copy)
                 .map_err(|(channel, error)| self.not_opened(channel, error.call, error.errno))
@@ -127,9 +138,9 @@ impl Coordinator<'_> {
         let begun = clock::monotonic_ns();
         let mut workers = Vec::with_capacity(plan.n_tasks() as usize);
         for (copy, channels) in (0..).zip(&channels) {
-            workers.extend(crew::workers(&stage, copy, channels, Form::Threads));
+            workers.extend(crew::workers(&stage, copy, channels, &areas, Form::Threads));
         }
-        thread::crew(|crew| {
+        thread::crew(&seeds, |crew| {
             let ran = self
                 .start_threads(crew, &mut workers)
                 .and_then(|()| self.wait_ready(&gate.ready_out, begun))
@@ -144,10 +155,29 @@ impl Coordinator<'_> {
         Ok(self.recording(elapsed_ns, usage(Of::Process).since(before)))
     }
 
-    fn start_threads<'a>(
+    /// The regions of our own address space, with what the main thread touches first.
+    fn map_areas(&self) -> Result<Areas, RunError> {
+        let plan = self.plan;
+        let mapped = Areas::shared(plan).and_then(|shared| {
+            let areas = Areas::own(plan, 0, &shared)?;
+            areas.tell(plan, self.memory, 0);
+            let over = || signal::stop_signal().is_some();
+            areas.touch(plan, 0, Sharing::All, &over)?;
+            areas.touch(plan, 0, Sharing::Process, &over)?;
+            Ok(areas)
+        });
+        mapped.map_err(|AreaError { region, call, errno }| self.no_memory(region, call, errno))
+    }
+
+    fn no_memory(&self, region: usize, call: &str, errno: Errno) -> RunError {
+        let name = &self.plan.memory[region].name;
+        RunError::System { what: format!("placing region `{name}`: {call}"), errno }
+    }
+
+    fn start_threads<'w>(
         &self,
-        crew: &mut thread::Crew<'a>,
-        workers: &'a mut [Worker<'_>],
+        crew: &mut thread::Crew<'w>,
+        workers: &'w mut [Worker<'_>],
     ) -> Result<(), RunError> {
         // Threads inherit the mask, so that a stop signal comes to this thread.
         let _blocked = Blocked::stop_signals();
@@ -185,7 +215,7 @@ impl Coordinator<'_> {
 
     /// Until every task is at the gate.
     fn wait_ready(&mut self, ready_out: &OwnedFd, begun: u64) -> Result<(), RunError> {
-        let of = self.plan.n_tasks();
+        let of = self.plan.n_at_gate();
         let mut ready = 0;
         while ready < of {
             let progress = self.control.progress;
@@ -220,6 +250,10 @@ impl Coordinator<'_> {
             0 => {}
             could => {
                 let errno = Errno(control.leader_errno.load(Relaxed));
+                if let Some(call) = Could::call_on_memory(could) {
+                    let region = control.leader_channel.load(Relaxed) as usize;
+                    return Err(self.no_memory(region, call, errno));
+                }
                 if could == Could::OpenChannels as u32 {
                     let channel = control.leader_channel.load(Relaxed) as usize;
                     return Err(self.not_opened(channel, "in the leader process", errno));
@@ -263,9 +297,11 @@ impl Coordinator<'_> {
         // some hundred tasks on a CPU.
         let asked = self.control.coordinator_fifo.is_some();
         let _hastened = if asked { None } else { Hastened::now() };
+        self.sampler = Sampler::new(self.plan, self.memory);
         if self.plan.warmup_ns == 0 {
             self.set_phase(Phase::Window);
         }
+        self.memory.control().gate.store(self.pace.clock.now(), Relaxed);
         self.gate_ns = clock::monotonic_ns();
         Gate::open(go_in).map_err(RunError::system("opening the start gate"))?;
         let mut ended = Ended::TimeUp;
@@ -278,6 +314,9 @@ impl Coordinator<'_> {
         }
         if let Ended::TimeUp = ended {
             ended = self.wait(self.plan.duration_ns, tasks);
+        }
+        if let Some(sampler) = &mut self.sampler {
+            sampler.look();
         }
         self.set_phase(Phase::After);
         self.end = match ended {
@@ -309,7 +348,7 @@ impl Coordinator<'_> {
     }
 
     /// Sleeps until the foreground is done, something happens, or the time is up.
-    fn wait(&self, limit_ns: Option<u64>, tasks: Tasks<'_, '_>) -> Ended {
+    fn wait(&mut self, limit_ns: Option<u64>, tasks: Tasks<'_, '_>) -> Ended {
         const TELL_EVERY_NS: u64 = 100_000_000;
         let control = self.memory.control();
         let warmup = Phase::of(control.phase.load(Relaxed)) == Phase::Warmup;
@@ -338,6 +377,11 @@ impl Coordinator<'_> {
                     of_ns => Progress::Window { passed_ns, of_ns },
                 });
                 nap = Some(left.unwrap_or(TELL_EVERY_NS).min(TELL_EVERY_NS));
+            }
+            if let Some(sampler) = &mut self.sampler {
+                sampler.look_if_due();
+                let due = sampler.due_in_ns();
+                nap = Some(nap.map_or(due, |nap| nap.min(due)));
             }
             let woken = match tasks {
                 Tasks::Threads(_) => event::wait_readable(&[self.event.as_fd()], nap),
@@ -412,34 +456,6 @@ impl Coordinator<'_> {
                 return;
             }
             clock::sleep(PAUSE_NS);
-        }
-    }
-
-    fn recording(&mut self, elapsed_ns: u64, usage: Usage) -> Recording {
-        let window = &self.memory.control().window;
-        let (begin, end) = (window.begin.load(Relaxed), window.end.load(Relaxed));
-        let ids = roster::task_ids(self.plan);
-        let (negative_differences, strangers) = gather::oddities(self.memory);
-        if strangers > 0 {
-            let note = format!("tasks were seen {strangers} times on CPUs that are not allowed");
-            self.notes.push(note);
-        }
-        Recording {
-            elapsed_ns,
-            window_ns: self.pace.clock.ns(end.saturating_sub(begin)),
-            user_ns: usage.user_ns,
-            sys_ns: usage.sys_ns,
-            start_ns: self.start_ns,
-            end: self.end.clone(),
-            series: gather::series(self.memory, &ids),
-            teams: gather::teams(self.memory, &roster::team_ids(self.plan), self.pace.clock),
-            tasks: gather::tasks(self.memory, &ids),
-            instances: Vec::new(),
-            timeline: Timeline::default(),
-            vmstat: Vec::new(),
-            negative_differences,
-            harness: self.harness,
-            notes: std::mem::take(&mut self.notes),
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Must not know: the window, what ends a run.
 
+use super::areas::Areas;
 use super::program::Channels;
 use super::stage::Stage;
 use super::worker::Worker;
@@ -18,6 +19,7 @@ pub(super) fn workers<'a>(
     stage: &Stage<'a>,
     copy: u32,
     channels: &'a Channels<'a>,
+    areas: &'a Areas,
     form: Form,
 ) -> Vec<Worker<'a>> {
     let teams = stage.plan.teams.iter().enumerate();
@@ -26,15 +28,21 @@ pub(super) fn workers<'a>(
         .filter(|(_, team)| team.form == form)
         .map(|(team, team_plan)| (team, team_plan.size))
         .flat_map(members)
-        .map(|(team, me)| stage.worker(copy, team, me, channels))
+        .map(|(team, me)| stage.worker(copy, team, me, channels, areas))
         .collect()
 }
 
-/// Starts a thread for each, in order.
+/// Starts a thread for each, in order, but for those that steps start.
 ///
 /// # Errors
 ///
 /// What pthread_create gave; those started before go on.
 pub(super) fn start<'a>(crew: &mut Crew<'a>, workers: &'a mut [Worker<'_>]) -> Result<(), Errno> {
-    workers.iter_mut().try_for_each(|worker| crew.spawn(STACK_BYTES, worker))
+    for worker in workers {
+        match worker.gate {
+            Some(_) => crew.spawn(STACK_BYTES, worker)?,
+            None => crew.plant(worker.task, STACK_BYTES, worker),
+        }
+    }
+    Ok(())
 }

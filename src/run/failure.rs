@@ -23,6 +23,9 @@ pub(super) enum Tried {
     FutexWake,
     /// The other side of a channel is gone.
     ReadAtEnd,
+    SetMemoryPolicy,
+    Spawn,
+    Join,
 }
 
 const WORDS: &[(Tried, &str)] = &[
@@ -34,6 +37,9 @@ const WORDS: &[(Tried, &str)] = &[
     (Tried::FutexWait, "futex wait"),
     (Tried::FutexWake, "futex wake"),
     (Tried::ReadAtEnd, "read"),
+    (Tried::SetMemoryPolicy, "set_mempolicy"),
+    (Tried::Spawn, "pthread_create"),
+    (Tried::Join, "futex wait"),
 ];
 
 /// In place of an operation's number: before the first one.
@@ -126,6 +132,10 @@ fn step_words(plan: &Plan, op: &Op) -> String {
         Op::Receive { channel, pick, .. } => format!("receive {}", address(*channel, pick)),
         Op::Work { kind, .. } => kind.clone(),
         Op::Loop { .. } | Op::Again { .. } => "repeat".to_owned(),
+        Op::During { .. } => "during".to_owned(),
+        Op::Spawn { team } => format!("spawn {}", plan.teams[*team as usize].name),
+        Op::Join { team } => format!("join {}", plan.teams[*team as usize].name),
+        Op::Use(it) => format!("{} {}", it.verb, plan.memory[it.at.region as usize].name),
         Op::Forever { .. } => "forever".to_owned(),
         Op::Measure { .. } | Op::EndMeasure { .. } => "measure".to_owned(),
     }

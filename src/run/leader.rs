@@ -6,22 +6,26 @@
 //! the channels, and in the end waits for all. Thread teams beside process teams get a process of
 //! their own in each copy. Must not know: the window, what ends a run.
 
+use super::areas::{AreaError, Areas};
 use super::gate::TaskGate;
 use super::program::Channels;
+use super::roster;
 use super::stage::{Pace, Stage};
 use super::worker::Worker;
 use super::{crew, failure};
-use crate::plan::{Form, Plan};
+use crate::plan::{Form, Plan, Sharing};
 use crate::record::Layout;
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
 use crate::sys::cpu::CurrentCpu;
 use crate::sys::process::{self, Ended, FIRST_FD, Forked, Forker};
 use crate::sys::shared::page_bytes;
+use crate::sys::thread::Seeds;
 use crate::sys::thread::Task;
 use crate::sys::{Errno, Shared, clock, fd, raw, signal, thread};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::process::Child;
 use std::sync::atomic::AtomicBool;
@@ -48,9 +52,26 @@ pub(super) enum Could {
     OpenChannels,
     Fork,
     StartThreads,
+    Map,
+    Bind,
+    AdviseHuge,
+    SetPolicy,
 }
 
+/// The calls that place memory.
+const ON_MEMORY: [(Could, &str); 4] = [
+    (Could::Map, "mmap"),
+    (Could::Bind, "mbind"),
+    (Could::AdviseHuge, "madvise"),
+    (Could::SetPolicy, "set_mempolicy"),
+];
+
 impl Could {
+    /// The call that a number stands for, if it is one that places memory.
+    pub(super) fn call_on_memory(number: u32) -> Option<&'static str> {
+        ON_MEMORY.iter().find(|(could, _)| *could as u32 == number).map(|(_, call)| *call)
+    }
+
     pub(super) fn words(number: u32) -> &'static str {
         match number {
             2 => "open the channels",
@@ -114,6 +135,7 @@ fn lead() -> i32 {
     drop(text);
     let memory = Memory { shared, layout: Layout::new(orders.plan.layout_spec(page_bytes())) };
     let recorders = Recorders::new(&memory, orders.pace.clock, CurrentCpu::find());
+    let (seeds, at_work) = (Seeds::default(), roster::all_at_work(&orders.plan));
     let stage = Stage {
         plan: &orders.plan,
         memory: &memory,
@@ -121,6 +143,8 @@ fn lead() -> i32 {
         pace: orders.pace,
         gate: TaskGate { ready: ready.as_raw_fd(), go: go.as_raw_fd() },
         event: event.as_raw_fd(),
+        seeds: &seeds,
+        at_work: &at_work,
     };
     let children = Children { stage: &stage };
     if let Err((could, errno)) = children.start() {
@@ -144,34 +168,86 @@ impl Children<'_> {
         let stage = self.stage;
         signal::be_interruptible().map_err(|errno| (Could::Lead, errno))?;
         let forker = Forker::new().map_err(|errno| (Could::Lead, errno))?;
-        for copy in 0..stage.plan.copies {
+        let plan = stage.plan;
+        let shared = Areas::shared(plan).map_err(|error| self.no_memory(error))?;
+        let touched = shared.touch(plan, 0, Sharing::All, &|| self.over());
+        touched.map_err(|error| self.no_memory(error))?;
+        for group in plan.groups() {
             if Phase::of(stage.memory.control().phase.load(Relaxed)) == Phase::After {
                 // The run was given up while we were at it.
                 return Ok(());
             }
-            let opened = Channels::open(stage.plan, stage.memory, copy);
-            let channels = opened.map_err(|(channel, error)| {
-                stage.memory.control().leader_channel.store(channel as u32, Relaxed);
-                (Could::OpenChannels, error.errno)
-            })?;
-            // All are prepared before the first is forked: memory that we write to between two
-            // forks is copied once more for each.
-            let mut processes = crew::workers(stage, copy, &channels, Form::Processes);
-            let mut threads = crew::workers(stage, copy, &channels, Form::Threads);
-            for worker in &mut processes {
-                let one = std::slice::from_mut(worker);
-                self.fork(&forker, one, |one| one[0].run())?;
-            }
-            if !threads.is_empty() {
-                self.fork(&forker, &mut threads, |workers| self.run_threads(workers))?;
-            }
+            self.start_group(group, &forker, &shared)?;
         }
         Ok(())
     }
 
+    /// The copies that share an address space.
+    fn start_group(
+        &self,
+        group: Range<u32>,
+        forker: &Forker,
+        shared: &Areas,
+    ) -> Result<(), (Could, Errno)> {
+        let (stage, plan) = (self.stage, self.stage.plan);
+        let instance = plan.instance(group.start);
+        let areas = Areas::own(plan, instance, shared).map_err(|error| self.no_memory(error))?;
+        areas.tell(plan, stage.memory, instance);
+        let open = |copy| {
+            Channels::open(plan, stage.memory, copy).map_err(|(channel, error)| {
+                stage.memory.control().leader_channel.store(channel as u32, Relaxed);
+                (Could::OpenChannels, error.errno)
+            })
+        };
+        let channels: Vec<Channels<'_>> = group.clone().map(open).collect::<Result<_, _>>()?;
+        // All are prepared before the first is forked: memory that we write to between two forks is
+        // copied once more for each.
+        let workers = |form| -> Vec<Worker<'_>> {
+            let copies = group.clone().zip(&channels);
+            copies.flat_map(|(copy, it)| crew::workers(stage, copy, it, &areas, form)).collect()
+        };
+        let (mut processes, mut threads) = (workers(Form::Processes), workers(Form::Threads));
+        let touch = || match areas.touch(plan, instance, Sharing::Process, &|| self.over()) {
+            Ok(()) => true,
+            Err(error) => {
+                let (could, errno) = self.no_memory(error);
+                self.could_not(could, errno);
+                false
+            }
+        };
+        for worker in &mut processes {
+            let one = std::slice::from_mut(worker);
+            self.fork(forker, one, |one| {
+                if touch() {
+                    one[0].run();
+                }
+            })?;
+        }
+        if !threads.is_empty() {
+            self.fork(forker, &mut threads, |workers| {
+                if touch() {
+                    self.run_threads(workers);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Whether the run was given up while we were at it.
+    fn over(&self) -> bool {
+        Phase::of(self.stage.memory.control().phase.load(Relaxed)) == Phase::After
+    }
+
+    fn no_memory(&self, error: AreaError) -> (Could, Errno) {
+        let control = self.stage.memory.control();
+        control.leader_channel.store(error.region as u32, Relaxed);
+        let row = ON_MEMORY.iter().find(|(_, call)| *call == error.call);
+        (row.map_or(Could::Map, |(could, _)| *could), error.errno)
+    }
+
     /// In a process of their own: the thread teams of a copy.
     fn run_threads(&self, workers: &mut [Worker<'_>]) {
-        thread::crew(|crew| {
+        thread::crew(self.stage.seeds, |crew| {
             if let Err(errno) = crew::start(crew, workers) {
                 self.could_not(Could::StartThreads, errno);
             }

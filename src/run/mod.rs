@@ -10,6 +10,7 @@
 //! Threads run in the calling process. A profile with processes goes through a leader: this program
 //! again, which forks the tasks and reaps them. Must not know: reports, what is printed.
 
+mod areas;
 mod coordinator;
 mod cost;
 mod crew;
@@ -18,7 +19,9 @@ mod gate;
 pub mod leader;
 mod program;
 mod roster;
+mod sampler;
 mod stage;
+mod using;
 mod worker;
 
 use crate::host::{self, Host};

@@ -3,6 +3,9 @@
 //! Made before the gate, by whoever creates the task, so that a worker never allocates. Must not
 //! know: how steps are done (`worker.rs`).
 
+use super::areas::Areas;
+use super::roster;
+use super::using::Using;
 use crate::base::Aligned;
 use crate::plan::{Op, Pick, Plan};
 use crate::record::Memory;
@@ -63,8 +66,10 @@ impl<'a> Channels<'a> {
 }
 
 /// What a worker goes through; positions are those of the plan's operations.
-pub(super) struct Program {
+pub(super) struct Program<'a> {
     pub steps: Vec<Step>,
+    /// What `Step::Use` names.
+    pub usings: Vec<Using<'a>>,
     /// A number for each step: rounds left of a loop, when a measure block began, whose turn is
     /// next.
     pub numbers: Aligned<u64>,
@@ -74,14 +79,69 @@ pub(super) struct Program {
 
 #[derive(Clone, Copy)]
 pub(super) enum Step {
-    Send { ends: Ends, bytes: usize },
-    Receive { ends: Ends, bytes: usize },
-    Loop { count: u64, end: usize },
+    Send {
+        ends: Ends,
+        bytes: usize,
+    },
+    Receive {
+        ends: Ends,
+        bytes: usize,
+    },
+    Loop {
+        count: u64,
+        end: usize,
+    },
     Forever,
-    Again { begin: usize },
+    Again {
+        begin: usize,
+    },
+    /// Until this much time has passed (ns).
+    During {
+        ns: u64,
+    },
+    AgainDuring {
+        begin: usize,
+    },
+    /// Start these tasks.
+    Spawn {
+        first: usize,
+        n: usize,
+    },
+    /// Sleep until this counter of tasks at work is 0.
+    Join {
+        at_work: usize,
+    },
+    /// A position in [`Program::usings`].
+    Use {
+        using: usize,
+    },
     Measure,
-    EndMeasure { begin: usize, measure: u16 },
-    Work { kind: &'static work::Kind, amount: u64 },
+    EndMeasure {
+        begin: usize,
+        measure: u16,
+    },
+    Work {
+        kind: &'static work::Kind,
+        amount: u64,
+    },
+    Nothing,
+}
+
+impl Step {
+    /// Starting a team of this copy, or waiting for it.
+    fn of_team(op: &Op, plan: &Plan, copy: u32) -> Step {
+        match op {
+            Op::Spawn { team } => {
+                let team = *team as usize;
+                let n = plan.teams[team].size as usize;
+                Step::Spawn { first: roster::first_task(plan, copy, team), n }
+            }
+            Op::Join { team } => {
+                Step::Join { at_work: roster::at_work(plan, copy, *team as usize) }
+            }
+            _ => Step::Nothing,
+        }
+    }
 }
 
 /// Which instances, as positions in [`Channels::ends`].
@@ -102,10 +162,16 @@ pub(super) enum Ends {
     },
 }
 
-impl Program {
-    /// The program of member `me` of a team.
-    pub(super) fn new(plan: &Plan, team: usize, me: u32, channels: &Channels<'_>) -> Program {
+impl<'a> Program<'a> {
+    /// The program of member `me` of a team in a copy.
+    pub(super) fn new(
+        plan: &Plan,
+        (copy, team, me): (u32, usize, u32),
+        channels: &Channels<'_>,
+        areas: &'a Areas,
+    ) -> Program<'a> {
         let team = &plan.teams[team];
+        let mut usings = Vec::new();
         let mut measures = Vec::new();
         // A turn starts at the task's own index.
         let numbers = Aligned::new(u64::from(me), team.ops.len());
@@ -130,7 +196,20 @@ impl Program {
                 }
                 Op::Loop { count, end } => Step::Loop { count: count.of(me), end: *end as usize },
                 Op::Forever { .. } => Step::Forever,
-                Op::Again { begin } => Step::Again { begin: *begin as usize },
+                Op::During { time, .. } => Step::During { ns: time.of(me) },
+                Op::Again { begin } => {
+                    let begin = *begin as usize;
+                    match team.ops[begin] {
+                        Op::During { .. } => Step::AgainDuring { begin },
+                        _ => Step::Again { begin },
+                    }
+                }
+                Op::Spawn { .. } | Op::Join { .. } => Step::of_team(op, plan, copy),
+                Op::Use(it) => {
+                    let known = usings.len();
+                    usings.extend(Using::new(it, plan, me, areas));
+                    if usings.len() > known { Step::Use { using: known } } else { Step::Nothing }
+                }
                 Op::Measure { .. } => {
                     measures.push(at);
                     Step::Measure
@@ -142,13 +221,14 @@ impl Program {
                 Op::Work { kind, amount } => match work::find(kind) {
                     Some(kind) => Step::Work { kind, amount: amount.of(me) },
                     // The plan knows the rows, so there is one.
-                    None => Step::Measure,
+                    None => Step::Nothing,
                 },
             });
         }
         skip_idle_loops(&mut steps, &team.ops);
         Program {
             steps,
+            usings,
             numbers,
             buffer: Aligned::new(b'-', (team.buffer_bytes as usize).max(stamp::BYTES)),
         }
@@ -165,7 +245,7 @@ impl Program {
 fn skip_idle_loops(steps: &mut [Step], ops: &[Op]) {
     // Inner loops come behind the heads of those around them.
     for (begin, op) in ops.iter().enumerate().rev() {
-        if let Op::Loop { end, .. } | Op::Forever { end } = *op {
+        if let Op::Loop { end, .. } | Op::During { end, .. } | Op::Forever { end } = *op {
             let end = end as usize;
             if !acts(steps, begin + 1, end) {
                 steps[begin] = Step::Loop { count: 0, end };
@@ -179,7 +259,8 @@ fn acts(steps: &[Step], mut at: usize, end: usize) -> bool {
     while at < end {
         at = match steps[at] {
             Step::Loop { count: 0, end } => end,
-            Step::Loop { .. } | Step::Forever | Step::Again { .. } => at + 1,
+            Step::Loop { .. } | Step::Forever | Step::During { .. } => at + 1,
+            Step::Again { .. } | Step::AgainDuring { .. } | Step::Nothing => at + 1,
             Step::Work { amount: 0, .. } => at + 1,
             _ => return true,
         };

@@ -2,19 +2,25 @@
 //!
 //! Must not know: how tasks are created or waited for.
 
+use super::areas::Areas;
 use super::gate::TaskGate;
 use super::program::{Channels, Program};
 use super::roster;
 use super::worker::Worker;
+use crate::base::CpuList;
 use crate::base::Random;
-use crate::plan::{self, Op, Plan, Policy};
+use crate::plan::{self, FirstTouch, Op, Pick, Plan};
 use crate::record::Memory;
 use crate::record::recorder::{Recorder, Recorders};
+use crate::step::memory::Span;
 use crate::step::work;
 use crate::sys::clock::Clock;
+use crate::sys::policy::Policy;
 use crate::sys::scheduling::{self, Attributes};
+use crate::sys::thread::Seeds;
 use serde::{Deserialize, Serialize};
 use std::os::fd::RawFd;
+use std::sync::atomic::AtomicU32;
 
 /// How fast this machine's clock and CPUs are; measured once, sent along to a leader.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -32,6 +38,10 @@ pub(super) struct Stage<'a> {
     pub pace: Pace,
     pub gate: TaskGate,
     pub event: RawFd,
+    /// Tasks that steps start.
+    pub seeds: &'a Seeds,
+    /// By copy and team, see [`roster::at_work`].
+    pub at_work: &'a [AtomicU32],
 }
 
 impl Pace {
@@ -50,13 +60,17 @@ impl<'a> Stage<'a> {
         team: usize,
         me: u32,
         channels: &'a Channels<'a>,
+        areas: &'a Areas,
     ) -> Worker<'a> {
         let team_plan = &self.plan.teams[team];
         let task = roster::first_task(self.plan, copy, team) + me as usize;
         let member = copy as usize * team_plan.size as usize + me as usize;
-        let cpus = (!team_plan.cpus.is_empty())
-            .then(|| team_plan.cpus[member % team_plan.cpus.len()].clone());
-        let program = Program::new(self.plan, team, me, channels);
+        let place = |places: &[CpuList]| {
+            (!places.is_empty()).then(|| places[member % places.len()].clone())
+        };
+        let program = Program::new(self.plan, (copy, team, me), channels, areas);
+        // A team is spawned once.
+        let spawns = team_plan.ops.iter().any(|op| matches!(op, Op::Spawn { .. }));
         Worker {
             task,
             team,
@@ -68,29 +82,66 @@ impl<'a> Stage<'a> {
             clock: self.pace.clock,
             rounds_per_us: self.pace.rounds_per_us,
             attributes: attributes(&team_plan.scheduling),
-            cpus,
+            cpus: place(&team_plan.cpus),
+            start_cpus: place(&team_plan.start_cpus),
             sleeps: team_plan.ops.iter().filter_map(Op::work).any(|kind| kind.sleeps),
             // Who has nothing to do would only burn a CPU until the time is up.
-            starts_over: self.plan.duration_ns.is_some() && program.acts(),
+            starts_over: self.plan.duration_ns.is_some() && !spawns && program.acts(),
             program,
             background: team_plan.background,
-            gate: self.gate,
+            gate: (!team_plan.spawned).then_some(self.gate),
             event: self.event,
+            touches: touches(self.plan, team, me, areas),
+            everywhere: self.plan.cpus.iter().filter(|cpu| cpu.allowed).map(|cpu| cpu.id).collect(),
+            prepares: prepares(self.plan, (copy, team, me)),
+            seeds: self.seeds,
+            at_work: self.at_work,
+            own_at_work: roster::at_work(self.plan, copy, team),
         }
     }
+}
+
+/// What a member touches first, and with which policy meanwhile.
+fn touches<'a>(plan: &Plan, team: usize, me: u32, areas: &'a Areas) -> Vec<(Span<'a>, Policy)> {
+    let mut touches = Vec::new();
+    for (index, region) in plan.memory.iter().enumerate() {
+        if plan.toucher(index) != Some(team) {
+            continue;
+        }
+        let policy = match region.first_touch {
+            FirstTouch::Opposite => Policy::Bind(vec![plan.opposite(team, me)]),
+            _ => Policy::Default,
+        };
+        let slices = plan.touches(index, me).into_iter();
+        let spans = slices.filter_map(|slice| areas.span(plan, index, Some(slice), 0.0));
+        touches.extend(spans.map(|span| (span, policy.clone())));
+    }
+    touches
+}
+
+/// Whether a member writes what its steps need to find in memory (the way of a chase, STREAM's
+/// numbers): the first that names the memory does, for all.
+fn prepares(plan: &Plan, (copy, team, me): (u32, usize, u32)) -> bool {
+    let first_copy = plan.groups().iter().any(|group| group.start == copy);
+    let mut ops = plan.teams[team].ops.iter();
+    let by_slice = ops.any(|op| match op {
+        Op::Use(it) => matches!(it.at.slice, Pick::At(_)),
+        _ => false,
+    });
+    first_copy && (by_slice || me == 0)
 }
 
 fn attributes(plan: &plan::Scheduling) -> Attributes {
     let deadline = plan.deadline;
     Attributes {
         policy: plan.policy.map(|policy| match policy {
-            Policy::Other => scheduling::OTHER,
-            Policy::Batch => scheduling::BATCH,
-            Policy::Idle => scheduling::IDLE,
-            Policy::Fifo => scheduling::FIFO,
-            Policy::Rr => scheduling::RR,
-            Policy::Deadline => scheduling::DEADLINE,
-            Policy::Ext => scheduling::EXT,
+            plan::Policy::Other => scheduling::OTHER,
+            plan::Policy::Batch => scheduling::BATCH,
+            plan::Policy::Idle => scheduling::IDLE,
+            plan::Policy::Fifo => scheduling::FIFO,
+            plan::Policy::Rr => scheduling::RR,
+            plan::Policy::Deadline => scheduling::DEADLINE,
+            plan::Policy::Ext => scheduling::EXT,
         }),
         nice: plan.nice,
         priority: plan.priority,

@@ -1,5 +1,6 @@
 //! The parts of a run that can be looked at without one: gate, programs, names of failures.
 
+use super::areas::Areas;
 use super::failure::{self, AT_START, Failed, Tried};
 use super::gate::{Gate, Readiness};
 use super::program::{Channels, Ends, Program, Step};
@@ -73,6 +74,7 @@ fn a_program_is_that_of_one_member() {
     let plan = plan();
     let memory = memory(&plan);
     let channels = Channels::open(&plan, &memory, 1).unwrap_or_else(|(name, _)| panic!("{name}"));
+    let areas = Areas::default();
     assert_eq!(channels.ends.len(), 4);
     let ends = |ends: &Ends| match *ends {
         Ends::Each { first, n } => format!("each {first}+{n}"),
@@ -80,7 +82,7 @@ fn a_program_is_that_of_one_member() {
         Ends::Any { first, n } => format!("any {first}+{n}"),
     };
     let program = |team: usize, me: u32| -> Vec<String> {
-        let program = Program::new(&plan, team, me, &channels);
+        let program = Program::new(&plan, (0, team, me), &channels, &areas);
         assert_eq!(program.steps.len(), program.numbers.len());
         let steps = program.steps.iter().map(|step| match step {
             Step::Send { ends: to, .. } => format!("send {}", ends(to)),
@@ -91,6 +93,7 @@ fn a_program_is_that_of_one_member() {
             Step::Measure => "measure".to_owned(),
             Step::EndMeasure { begin, measure } => format!("measured {measure} from {begin}"),
             Step::Work { kind, amount } => format!("{} {amount}", kind.name),
+            _ => "other".to_owned(),
         });
         steps.collect()
     };
@@ -142,7 +145,8 @@ fn a_member_without_a_part_does_not_turn_in_its_loops() {
     let plan = Plan::new(&profile, &host, &Overrides::default()).unwrap();
     let memory = memory(&plan);
     let channels = Channels::open(&plan, &memory, 1).unwrap_or_else(|(name, _)| panic!("{name}"));
-    let program = |me| Program::new(&plan, 0, me, &channels);
+    let areas = Areas::default();
+    let program = |me| Program::new(&plan, (0, 0, me), &channels, &areas);
     assert!(program(0).acts());
     assert!(program(0).steps.iter().any(|step| matches!(step, Step::Forever)));
     assert!(!program(1).acts());

@@ -11,6 +11,7 @@ use super::failure::{self, AT_START, Failed, Tried};
 use super::gate::TaskGate;
 use super::program::{Channels, Ends, Program, Step};
 use crate::base::{CpuList, Random, Reading, State};
+use crate::host::numa::TaskNuma;
 use crate::host::task;
 use crate::record::Recorder;
 use crate::record::gather::state_word;
@@ -18,12 +19,16 @@ use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Since;
 use crate::record::stamp::Stamp;
 use crate::step::channel::{Channel, Hitch};
+use crate::step::memory::{self, Span};
 use crate::step::work::Tools;
 use crate::sys::futex::{self, Scope};
+use crate::sys::policy::{Policy, with_thread_policy};
 use crate::sys::scheduling::{self, Attributes};
+use crate::sys::thread::Seeds;
 use crate::sys::usage::{Of, Usage, usage};
 use crate::sys::{Errno, clock, fd, raw, thread};
 use std::os::fd::RawFd;
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// All that a task needs, prepared by whoever creates it and on cache lines of its own: a worker
@@ -33,7 +38,7 @@ pub(super) struct Worker<'a> {
     pub task: usize,
     pub team: usize,
     pub name: String,
-    pub program: Program,
+    pub program: Program<'a>,
     pub channels: &'a Channels<'a>,
     pub recorder: Recorder<'a>,
     pub memory: &'a Memory,
@@ -43,13 +48,26 @@ pub(super) struct Worker<'a> {
     pub attributes: Attributes,
     /// Where it may run; `None`: wherever its creator may.
     pub cpus: Option<CpuList>,
+    /// Where it begins, before it may run there.
+    pub start_cpus: Option<CpuList>,
+    /// All CPUs that may be used.
+    pub everywhere: CpuList,
     pub sleeps: bool,
     /// Whether its steps start over until the window ends.
     pub starts_over: bool,
     pub background: bool,
-    pub gate: TaskGate,
+    /// `None`: a step starts it.
+    pub gate: Option<TaskGate>,
     /// An eventfd that wakes the coordinator.
     pub event: RawFd,
+    /// Memory that it touches first, with its policy meanwhile.
+    pub touches: Vec<(Span<'a>, Policy)>,
+    /// Whether it writes what its steps need to find in memory.
+    pub prepares: bool,
+    pub seeds: &'a Seeds,
+    /// Tasks that have not done their steps, by copy and team; and which of these is its own.
+    pub at_work: &'a [AtomicU32],
+    pub own_at_work: usize,
 }
 
 /// Why a task stops before its last step.
@@ -76,6 +94,11 @@ impl thread::Task for Worker<'_> {
         let result = self.start().and_then(|()| self.steps());
         if let Err(Stop::Failed(failed)) = result {
             self.announce(failed);
+        }
+        let at_work = &self.at_work[self.own_at_work];
+        if at_work.fetch_sub(1, AcqRel) == 1 {
+            // It can only fail for a bad address.
+            let _ = futex::wake(at_work, u32::MAX >> 1, Scope::Private);
         }
         if !self.background && self.memory.control().n_foreground.fetch_sub(1, AcqRel) == 1 {
             self.end_window();
@@ -106,22 +129,48 @@ impl Worker<'_> {
             self.announce(failed);
         }
         let over = || self.recorder.phase() == Phase::After;
-        self.gate.ready(over).map_err(Stop::at_start(Tried::Write))?;
+        if let Some(gate) = self.gate {
+            gate.ready(over).map_err(Stop::at_start(Tried::Write))?;
+        }
         prepared?;
-        self.gate.wait().map_err(Stop::at_start(Tried::WaitAtGate))?;
+        if let Some(gate) = self.gate {
+            gate.wait().map_err(Stop::at_start(Tried::WaitAtGate))?;
+        }
         if self.recorder.phase() == Phase::After {
             // The gate was opened to send everybody home.
             return Err(Stop::Over);
         }
         self.recorder.begin();
+        if self.start_cpus.is_some() {
+            let cpus = self.cpus.as_ref().unwrap_or(&self.everywhere);
+            scheduling::set_affinity(cpus).map_err(Stop::at_start(Tried::SetAffinity))?;
+        }
         Ok(())
     }
 
-    fn prepare(&self) -> Result<(), Stop> {
-        if let Some(cpus) = &self.cpus {
+    fn prepare(&mut self) -> Result<(), Stop> {
+        if let Some(cpus) = self.start_cpus.as_ref().or(self.cpus.as_ref()) {
             scheduling::set_affinity(cpus).map_err(Stop::at_start(Tried::SetAffinity))?;
         }
-        scheduling::set(&self.attributes).map_err(Stop::at_start(Tried::SetScheduling))
+        scheduling::set(&self.attributes).map_err(Stop::at_start(Tried::SetScheduling))?;
+        let phase = &self.memory.control().phase;
+        let mut between = |_| Phase::of(phase.load(Relaxed)) != Phase::After;
+        for (span, policy) in &self.touches {
+            let mut touch = || memory::first_touch(*span, &mut between);
+            match policy {
+                Policy::Default => drop(touch()),
+                _ => drop(
+                    with_thread_policy(policy, touch)
+                        .map_err(Stop::at_start(Tried::SetMemoryPolicy))?,
+                ),
+            }
+        }
+        if self.prepares {
+            for using in &self.program.usings {
+                using.prepare(&mut self.random, &mut between);
+            }
+        }
+        Ok(())
     }
 
     /// The step loop.
@@ -164,6 +213,22 @@ impl Worker<'_> {
                         at = begin;
                     }
                 }
+                Step::During { ns, .. } => {
+                    self.program.numbers[at] = self.recorder.now() + self.clock.ticks(ns);
+                }
+                Step::AgainDuring { begin } => {
+                    if self.recorder.phase() == Phase::After {
+                        return Err(Stop::Over);
+                    }
+                    self.recorder.time_passed();
+                    if self.recorder.now() < self.program.numbers[begin] {
+                        at = begin;
+                    }
+                }
+                Step::Use { using } => self.use_memory(using)?,
+                Step::Spawn { first, n } => self.spawn(at, first, n)?,
+                Step::Join { at_work } => self.join(at, at_work)?,
+                Step::Nothing => {}
                 Step::Measure => self.program.numbers[at] = self.recorder.now(),
                 Step::EndMeasure { begin, measure } => {
                     self.recorder.measured(measure, self.program.numbers[begin]);
@@ -183,6 +248,58 @@ impl Worker<'_> {
             }
             at += 1;
         }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn use_memory(&mut self, using: usize) -> Result<(), Stop> {
+        let recorder = &mut self.recorder;
+        let mut since = recorder.pieces_begin();
+        let using = &mut self.program.usings[using];
+        let moved = using.moved;
+        let mut goes_on = true;
+        using.perform(&mut self.random, &mut |bytes| {
+            goes_on = recorder.piece(moved, bytes, &mut since);
+            goes_on
+        });
+        if goes_on { Ok(()) } else { Err(Stop::Over) }
+    }
+
+    #[cold]
+    fn spawn(&mut self, at: usize, first: usize, n: usize) -> Result<(), Stop> {
+        for task in first..first + n {
+            self.seeds.start(task).map_err(|errno| {
+                Stop::Failed(Failed { op: at as u32, tried: Tried::Spawn, errno })
+            })?;
+        }
+        self.recorder.time_passed();
+        self.recorder.look(Since::Running);
+        Ok(())
+    }
+
+    /// Sleeps until the tasks of a team have done their steps.
+    #[cold]
+    fn join(&mut self, at: usize, at_work: usize) -> Result<(), Stop> {
+        let word = &self.at_work[at_work];
+        self.recorder.look(Since::Running);
+        loop {
+            let left = word.load(Acquire);
+            if left == 0 {
+                break;
+            }
+            if self.recorder.phase() == Phase::After {
+                return Err(Stop::Over);
+            }
+            match futex::wait(word, left, Scope::Private) {
+                Ok(()) | Err(Errno::INTERRUPTED) => {}
+                Err(errno) => {
+                    let (op, tried) = (at as u32, Tried::Join);
+                    return Err(Stop::Failed(Failed { op, tried, errno }));
+                }
+            }
+        }
+        self.recorder.time_passed();
+        self.recorder.look(Since::Sleeping);
         Ok(())
     }
 
@@ -313,7 +430,8 @@ impl Worker<'_> {
             false => (c"/proc/thread-self/sched", c"/proc/thread-self/schedstat"),
         };
         let text = read_text(sched, &mut buffer);
-        store(0, text.and_then(task::nr_migrations));
+        store(0, text.clone().and_then(task::nr_migrations));
+        store(6, text.and_then(|text| TaskNuma::parse(text).scan_seq));
         store(1, Reading::Value(switches.voluntary_switches));
         store(2, Reading::Value(switches.involuntary_switches));
         let schedstat = read_text(schedstat, &mut buffer).and_then(task::parse_schedstat);

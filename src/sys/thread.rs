@@ -5,8 +5,10 @@
 //! not know: what threads do.
 
 use super::Errno;
+use std::collections::HashMap;
 use std::ffi::c_void;
 use std::marker::PhantomData;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a thread of a [`Crew`] does. The thread borrows it, so that it need not free anything:
 /// a thread's first call into the allocator would give it an arena of its own.
@@ -14,17 +16,96 @@ pub trait Task: Send {
     fn run(&mut self);
 }
 
+/// Tasks that are ready and wait to be started, by any thread that has a look at them.
+///
+/// They belong to one crew at a time, which plants them and, before it ends, takes back what was
+/// not started and joins what was.
+#[derive(Debug, Default)]
+pub struct Seeds(Mutex<Planted>);
+
+#[derive(Debug, Default)]
+struct Planted {
+    seeds: HashMap<usize, Seed>,
+    started: Vec<libc::pthread_t>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Seed {
+    task: *mut c_void,
+    enter: extern "C" fn(*mut c_void) -> *mut c_void,
+    stack_bytes: usize,
+}
+
+// SAFETY: the pointer is to a task that is `Send` and borrowed for the seed alone.
+unsafe impl Send for Seed {}
+
+impl Seeds {
+    fn planted(&self) -> MutexGuard<'_, Planted> {
+        // Nothing that is done under the lock can leave it in between.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the task planted under this number.
+    ///
+    /// # Errors
+    ///
+    /// ESRCH if there is none, or no more; EAGAIN when a limit on tasks or memory is reached.
+    pub fn start(&self, number: usize) -> Result<(), Errno> {
+        let mut planted = self.planted();
+        let seed = planted.seeds.remove(&number).ok_or(Errno(libc::ESRCH))?;
+        // SAFETY: the crew that planted it has not ended, since it would have taken it back; it
+        // joins the thread before it does.
+        let thread = unsafe { start(seed) }?;
+        planted.started.push(thread);
+        Ok(())
+    }
+
+    /// Takes back what was not started and waits for what was.
+    fn join(&self) {
+        let started = {
+            let mut planted = self.planted();
+            planted.seeds.clear();
+            std::mem::take(&mut planted.started)
+        };
+        for thread in started {
+            // SAFETY: a joinable thread that is joined once, since it is taken out of the list.
+            unsafe { libc::pthread_join(thread, std::ptr::null_mut()) };
+        }
+    }
+}
+
+/// Starts a thread for a task.
+///
+/// # Safety
+///
+/// The task must live until the thread has been joined, and nobody else may use it meanwhile.
+unsafe fn start(seed: Seed) -> Result<libc::pthread_t, Errno> {
+    // SAFETY: the attributes are initialised before and destroyed after use.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        let mut thread: libc::pthread_t = std::mem::zeroed();
+        libc::pthread_attr_init(&raw mut attributes);
+        let stack = seed.stack_bytes.max(libc::PTHREAD_STACK_MIN);
+        libc::pthread_attr_setstacksize(&raw mut attributes, stack);
+        let attr = &raw const attributes;
+        let failed = libc::pthread_create(&raw mut thread, attr, seed.enter, seed.task);
+        libc::pthread_attr_destroy(&raw mut attributes);
+        if failed != 0 { Err(Errno(failed)) } else { Ok(thread) }
+    }
+}
+
 /// Threads that borrow from `'env`; [`crew`] lends one and joins them all.
 #[derive(Debug)]
 pub struct Crew<'env> {
     threads: Vec<libc::pthread_t>,
+    seeds: &'env Seeds,
     borrowed: PhantomData<fn(&'env ()) -> &'env ()>,
 }
 
 /// Runs `work` with a crew to start threads in, and joins them, in the order in which they were
-/// started, before it returns.
-pub fn crew<'env, R>(work: impl FnOnce(&mut Crew<'env>) -> R) -> R {
-    let mut crew = Crew { threads: Vec::new(), borrowed: PhantomData };
+/// started, before it returns; then what grew from its seeds.
+pub fn crew<'env, R>(seeds: &'env Seeds, work: impl FnOnce(&mut Crew<'env>) -> R) -> R {
+    let mut crew = Crew { threads: Vec::new(), seeds, borrowed: PhantomData };
     work(&mut crew)
 }
 
@@ -37,25 +118,19 @@ impl<'env> Crew<'env> {
     /// EAGAIN when a limit on tasks or memory is reached.
     pub fn spawn<T: Task>(&mut self, stack_bytes: usize, task: &'env mut T) -> Result<(), Errno> {
         self.threads.reserve(1);
-        let task: *mut T = task;
-        // SAFETY: the attributes are initialised before and destroyed after use. The task is
-        // borrowed for 'env, for the thread alone, and the thread is joined when the crew is
-        // dropped, which `crew` does within 'env and nobody can forget, since it only lends it.
-        unsafe {
-            let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
-            let mut thread: libc::pthread_t = std::mem::zeroed();
-            libc::pthread_attr_init(&raw mut attributes);
-            let stack = stack_bytes.max(libc::PTHREAD_STACK_MIN);
-            libc::pthread_attr_setstacksize(&raw mut attributes, stack);
-            let attr = &raw const attributes;
-            let failed = libc::pthread_create(&raw mut thread, attr, enter::<T>, task.cast());
-            libc::pthread_attr_destroy(&raw mut attributes);
-            if failed != 0 {
-                return Err(Errno(failed));
-            }
-            self.threads.push(thread);
-        }
+        let task = std::ptr::from_mut(task).cast();
+        // SAFETY: the task is borrowed for 'env, for the thread alone, and the thread is joined
+        // when the crew is dropped, which `crew` does within 'env and nobody can forget, since it
+        // only lends it.
+        let thread = unsafe { start(Seed { task, enter: enter::<T>, stack_bytes }) }?;
+        self.threads.push(thread);
         Ok(())
+    }
+
+    /// Makes a task ready to be started through the seeds, under this number.
+    pub fn plant<T: Task>(&mut self, number: usize, stack_bytes: usize, task: &'env mut T) {
+        let task = std::ptr::from_mut(task).cast();
+        self.seeds.planted().seeds.insert(number, Seed { task, enter: enter::<T>, stack_bytes });
     }
 
     /// Waits until all threads started so far have ended.
@@ -64,6 +139,8 @@ impl<'env> Crew<'env> {
             // SAFETY: a joinable thread that is joined once, since it is taken out of the list.
             unsafe { libc::pthread_join(thread, std::ptr::null_mut()) };
         }
+        // Those could still start others; now nobody can but what was started, which does not.
+        self.seeds.join();
     }
 }
 
@@ -116,10 +193,26 @@ mod tests {
     }
 
     #[test]
+    fn seeds_start_once_and_only_within_their_crew() {
+        let sum = AtomicU32::new(0);
+        let seeds = Seeds::default();
+        let mut tasks: Vec<Add<'_>> = (1..=3).map(|n| Add(&sum, n)).collect();
+        crew(&seeds, |crew| {
+            for (number, task) in tasks.iter_mut().enumerate() {
+                crew.plant(number, 64 << 10, task);
+            }
+            assert_eq!(seeds.start(1), Ok(()));
+            assert_eq!(seeds.start(1), Err(Errno(libc::ESRCH)));
+        });
+        assert_eq!(seeds.start(0), Err(Errno(libc::ESRCH)));
+        assert_eq!(sum.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
     fn a_crew_borrows_and_is_joined() {
         let sum = AtomicU32::new(0);
         let mut tasks: Vec<Add<'_>> = (1..=10).map(|n| Add(&sum, n)).collect();
-        crew(|crew| {
+        crew(&Seeds::default(), |crew| {
             for task in &mut tasks {
                 crew.spawn(64 << 10, task).unwrap();
             }

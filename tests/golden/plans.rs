@@ -57,6 +57,12 @@ const PLANNED: &[(&str, Params)] = &[
     ("fanout", &[("as", "processes"), ("kind", "eventfd"), ("work", "10us")]),
     ("hackbench", &[("as", "threads"), ("kind", "pipe")]),
     ("hackbench", &[("as", "processes")]),
+    ("who-moves", &[("age", "8s")]),
+    ("numa", &[]),
+    ("numa05", &[("arm", "best")]),
+    ("numa02", &[("arm", "worst"), ("bytes", "classic")]),
+    ("linpack", &[]),
+    ("stream", &[]),
     ("tests/golden/placement.toml", &[]),
 ];
 

@@ -264,6 +264,8 @@ fn spec(cpus: &[Cpu]) -> Spec {
         n_tasks: 2,
         channels: Vec::new(),
         copies: 1,
+        instances: 1,
+        n_regions: 0,
         page_bytes: 4096,
     }
 }
@@ -292,7 +294,7 @@ fn check_acts(acts: &[(Act, usize)]) -> Result<(), TestCaseError> {
     let names = ["a", "b"].map(|name| TeamId { name: name.to_owned(), size: 1, background: false });
     let series = gather::series(&memory, &ids);
     let teams = gather::teams(&memory, &names, clock);
-    let records = gather::tasks(&memory, &ids);
+    let records = gather::tasks(&memory, &ids, clock);
     for (number, Task { expected, .. }) in tasks.iter().enumerate() {
         check_series(&series, number, expected)?;
         let mut migrations = teams[number].migrations.clone();

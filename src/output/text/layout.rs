@@ -124,6 +124,11 @@ pub(super) fn metric(key: &str, value: f64, unit_name: &str) -> String {
             let space = if count.contains(' ') { "" } else { " " };
             format!("{count}{space}/s")
         }
+        "B/s" => {
+            let count = unit::count(value);
+            let space = if count.contains(' ') { "" } else { " " };
+            format!("{count}{space}B/s")
+        }
         "1" if key.ends_with("_share") => percent(value),
         "1" => unit::count(value),
         other => format!("{value} {other}"),
@@ -170,5 +175,7 @@ mod tests {
         check("found_ready_share", 0.611, "1", "61.1 %");
         check("kernel_migrations", 36_000.0, "1", "36.0 k");
         check("x", 1.5, "GB/s", "1.5 GB/s");
+        check("copy_bytes_per_s", 51_344_887_572.4, "B/s", "51.3 GB/s");
+        check("copy_bytes_per_s", 12.0, "B/s", "12 B/s");
     }
 }

@@ -257,7 +257,8 @@ fn of_profiles_built_in_rust() {
     );
     check(
         Profile::new("p").team(team().on("socket:1")),
-        &["`socket` is no part of a machine; write `node:0`, `llc:1`, `core:2` or `cpus:0-3`"],
+        &["`socket` is no part of a machine; write `node:0`, `llc:1`, `core:2`, `cpus:0-3` or \
+             `any`"],
     );
     check(
         Profile::new("p").team(team().spread_over("package")),

@@ -168,7 +168,7 @@ fn limits_of_memory() {
     check(
         "threads",
         |host| host.limits.memory_available_bytes = Some(1 << 20),
-        &["MemAvailable in /proc/meminfo leaves 1.00 MiB memory, and this plan needs 40.0 MiB; \
+        &["MemAvailable in /proc/meminfo leaves 1.00 MiB memory, and this plan needs 40.1 MiB; \
              ask for fewer tasks or smaller messages"],
     );
     check(
@@ -179,7 +179,7 @@ fn limits_of_memory() {
             host.limits.cgroup_memory = Some(CgroupLimit { file, max, used });
         },
         &["/sys/fs/cgroup/a/memory.max leaves 4.00 MiB memory, and this plan needs 294 MiB; \
-             raise it as root: `echo 371069928 > /sys/fs/cgroup/a/memory.max`"],
+             raise it as root: `echo 371196904 > /sys/fs/cgroup/a/memory.max`"],
     );
 }
 

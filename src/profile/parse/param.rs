@@ -7,7 +7,7 @@ use super::reader::{Key, Meaning, Reader, Table, Value, kind, suggestion};
 use crate::base::{Unit, unit};
 use crate::profile::expr::{Function, Span, described};
 use crate::profile::keys::{FACTS, FLAGS, Form, MEMBER, PARAM, is_name};
-use crate::profile::{Expr, Param, ParamValue, Word};
+use crate::profile::{Choice, Expr, Param, ParamValue, Word};
 use toml::de::DeValue;
 
 impl Reader<'_> {
@@ -24,6 +24,7 @@ impl Reader<'_> {
             }
             params.push(param);
         }
+        self.check_sets(&params);
         params
     }
 
@@ -41,7 +42,9 @@ impl Reader<'_> {
             Some(ParamValue::Word { default, choices }) if choices.is_empty() => {
                 Meaning::Word(vec![default.text.clone()])
             }
-            Some(ParamValue::Word { choices, .. }) => Meaning::Word(choices.clone()),
+            Some(ParamValue::Word { choices, .. }) => {
+                Meaning::Word(choices.iter().map(|choice| choice.word.clone()).collect())
+            }
             None => Meaning::Number(None),
         };
         self.params.push((name.clone(), meaning));
@@ -98,13 +101,8 @@ impl Reader<'_> {
             }
         }
         self.word(table, "unit");
-        let choices = self.texts(table, "choices");
-        for (choice, span) in &choices {
-            if choice.is_empty() || choice.contains(char::is_control) {
-                self.fault(span.clone(), "a choice must be a word");
-            }
-        }
-        let choices: Vec<String> = choices.into_iter().map(|(choice, _)| choice).collect();
+        let choices = self.choices(table);
+        let words: Vec<&str> = choices.iter().map(|choice| choice.word.as_str()).collect();
         let value = self.required(table, "default")?;
         let Some(text) = value.get_ref().as_str() else {
             let found = kind(value.get_ref());
@@ -113,13 +111,75 @@ impl Reader<'_> {
         };
         if text.is_empty() || text.contains(char::is_control) {
             self.fault(value.span(), "`default` must be a word");
-        } else if !choices.is_empty() && !choices.iter().any(|choice| choice == text) {
+        } else if !words.is_empty() && !words.contains(&text) {
             let message = format!("`default` is `{text}`, which is not among the choices");
-            let help = suggestion(text, choices.iter().map(String::as_str));
+            let help = suggestion(text, words.iter().copied());
             self.fault_with_help(value.span(), message, help);
         }
         let default = Word { text: text.to_owned(), span: self.inner(value, text) };
         Some(ParamValue::Word { default, choices })
+    }
+
+    /// An array of words, or a table of words with what each sets.
+    fn choices(&mut self, table: &Table<'_>) -> Vec<Choice> {
+        let choices: Vec<(Choice, Span)> = match table.entry("choices") {
+            Some((_, value)) if value.get_ref().is_table() => {
+                let entries = self.named(value, "choices");
+                let choice = |(key, value): &(&Key<'_>, &Value<'_>)| {
+                    let word = key.get_ref().to_string();
+                    (Choice { word, sets: self.sets(value) }, key.span())
+                };
+                entries.iter().map(choice).collect()
+            }
+            _ => {
+                let words = self.texts(table, "choices").into_iter();
+                words.map(|(word, span)| (Choice { word, sets: Vec::new() }, span)).collect()
+            }
+        };
+        for (choice, span) in &choices {
+            if choice.word.is_empty() || choice.word.contains(char::is_control) {
+                self.fault(span.clone(), "a choice must be a word");
+            }
+        }
+        choices.into_iter().map(|(choice, _)| choice).collect()
+    }
+
+    /// What a choice sets: parameters, each with a value as the command line could give it.
+    fn sets(&mut self, value: &Value<'_>) -> Vec<(Word, String)> {
+        let mut sets = Vec::new();
+        for (key, value) in self.named(value, "a choice") {
+            let name = Word { text: key.get_ref().to_string(), span: key.span() };
+            match value.get_ref() {
+                DeValue::String(text) => sets.push((name, text.to_string())),
+                DeValue::Integer(number) => sets.push((name, number.as_str().to_owned())),
+                other => {
+                    let message = format!("a parameter is set to text, not {}", kind(other));
+                    self.fault(value.span(), message);
+                }
+            }
+        }
+        sets
+    }
+
+    /// Choices set parameters that there are, and no choices of others, which would set in turn.
+    pub fn check_sets(&mut self, params: &[Param]) {
+        for param in params {
+            let ParamValue::Word { choices, .. } = &param.value else { continue };
+            for (name, _) in choices.iter().flat_map(|choice| &choice.sets) {
+                let found = params.iter().find(|other| other.name == name.text);
+                let help = match found.map(|found| &found.value) {
+                    None => suggestion(&name.text, params.iter().map(|it| it.name.as_str())),
+                    Some(ParamValue::Word { choices, .. })
+                        if choices.iter().any(|choice| !choice.sets.is_empty()) =>
+                    {
+                        "it sets others itself: a choice sets plain parameters".to_owned()
+                    }
+                    Some(_) => continue,
+                };
+                let message = format!("a choice cannot set `{}`", name.text);
+                self.fault_with_help(name.span.clone(), message, help);
+            }
+        }
     }
 
     fn number_param(&mut self, table: &Table<'_>) -> Option<ParamValue> {

@@ -28,6 +28,7 @@ pub(super) struct Reader<'a> {
     pub params: Vec<(String, Meaning)>,
     /// Name, and whether there is exactly one of it.
     pub channels: Vec<(String, Instances)>,
+    pub regions: Vec<(String, Instances)>,
     pub faults: Vec<Fault>,
 }
 
@@ -36,6 +37,13 @@ pub(super) struct Reader<'a> {
 pub(super) enum Instances {
     One,
     Several,
+}
+
+/// What an address names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    Channel,
+    Region,
 }
 
 /// A table whose keys have been checked against its rows.
@@ -103,7 +111,8 @@ pub(super) fn suggestion<'w>(word: &str, known: impl IntoIterator<Item = &'w str
 
 impl<'a> Reader<'a> {
     pub fn new(text: &'a str) -> Reader<'a> {
-        Reader { text, params: Vec::new(), channels: Vec::new(), faults: Vec::new() }
+        let (params, channels, regions) = (Vec::new(), Vec::new(), Vec::new());
+        Reader { text, params, channels, regions, faults: Vec::new() }
     }
 
     pub fn fault(&mut self, span: Span, message: impl Into<String>) {

@@ -4,10 +4,12 @@
 //! name is left to the mechanisms. Must not know: which acts exist.
 
 use super::number::Scope;
-use super::reader::{Instances, Key, Reader, Table, Value, kind, shown, stand_in, suggestion};
+use super::reader::{
+    Instances, Key, Meaning, Named, Reader, Table, Value, kind, shown, stand_in, suggestion,
+};
 use crate::base::Unit;
 use crate::base::nearest::nearest;
-use crate::profile::keys::{Form, KeyRow, NUMBER_MAX, VERBS, VerbRow, is_name};
+use crate::profile::keys::{FACTS, Form, KeyRow, MEMBER, NUMBER_MAX, VERBS, VerbRow, is_name};
 use crate::profile::{Action, Address, Expr, Fault, Span, Step, Which, Word};
 use toml::de::DeValue;
 
@@ -60,7 +62,10 @@ impl Reader<'_> {
         let label = format!("`{verb}`");
         let table = Table::of(entries, label, key.span(), options);
         let action = match row {
-            Some(row) => self.known(row, &table, value, depth)?,
+            Some(row) => {
+                let word = Word { text: verb.to_owned(), span: key.span() };
+                self.known(row, &table, value, depth, word)?
+            }
             None => {
                 let amount = self.number_of(value, verb, AMOUNT, Scope::Team);
                 Action::Act { verb: Word { text: verb.to_owned(), span: key.span() }, amount }
@@ -101,6 +106,12 @@ impl Reader<'_> {
         };
         let name: &str = key.get_ref();
         let near = nearest(name, VERBS.iter().map(|row| row.verb));
+        // `sleep = "1ms"` is no slip for `sweep = "area"`: what it counts tells them apart.
+        let takes_number = |verb: &str| {
+            let row = VERBS.iter().find(|row| row.verb == verb);
+            row.is_some_and(|row| matches!(row.form, Form::Number { .. }))
+        };
+        let near = near.filter(|near| takes_number(near) || !self.is_amount(value));
         if let Some(near) = near {
             let message = format!("unknown step `{}`", shown(name));
             self.fault_with_help(key.span(), message, format!("did you mean `{near}`?"));
@@ -111,6 +122,24 @@ impl Reader<'_> {
             return None;
         }
         Some((key, value))
+    }
+
+    /// Whether a value can only be a number: a literal, or an expression of names of numbers.
+    fn is_amount(&self, value: &Value<'_>) -> bool {
+        let text = match value.get_ref() {
+            DeValue::Integer(_) | DeValue::Float(_) => return true,
+            DeValue::String(text) => text,
+            _ => return false,
+        };
+        let is_known = |name: &str| {
+            FACTS.iter().chain(MEMBER).any(|row| row.name == name)
+                || matches!(self.meaning(name), Some(Meaning::Number(_)))
+        };
+        let mut all_known = true;
+        Expr::parse(text, 0).is_ok_and(|expr| {
+            expr.names(&mut |name| all_known &= is_known(name));
+            all_known
+        })
     }
 
     fn check_options(
@@ -139,6 +168,7 @@ impl Reader<'_> {
         table: &Table<'_>,
         value: &Value<'_>,
         depth: usize,
+        verb: Word,
     ) -> Option<Action> {
         let inner = |reader: &mut Self| match reader.required(table, "steps") {
             Some(steps) => reader.steps(steps, "steps", depth + 1),
@@ -147,15 +177,24 @@ impl Reader<'_> {
         Some(match row.verb {
             "send" | "wake" => {
                 let bytes = self.bytes(table);
-                Action::Send { to: self.address(value, row.verb)?, bytes }
+                Action::Send { to: self.address(value, row.verb, Named::Channel)?, bytes }
             }
             "receive" | "wait" => {
                 let bytes = self.bytes(table);
-                Action::Receive { from: self.address(value, row.verb)?, bytes }
+                Action::Receive { from: self.address(value, row.verb, Named::Channel)?, bytes }
             }
             "repeat" => {
                 let count = self.number_of(value, row.verb, row.form, Scope::Team);
                 Action::Repeat { count, steps: inner(self) }
+            }
+            "during" => {
+                let time = self.number_of(value, row.verb, row.form, Scope::Team);
+                Action::During { time, steps: inner(self) }
+            }
+            "spawn" => Action::Spawn { team: self.word_of(value, row.verb, &[])? },
+            "join" => Action::Join { team: self.word_of(value, row.verb, &[])? },
+            "sweep" | "touch" | "chase" | "copy" | "scale" | "add" | "triad" => {
+                self.use_of_memory(row, table, value, verb)?
             }
             "forever" => Action::Forever { steps: self.steps(value, row.verb, depth + 1) },
             "measure" => {
@@ -184,7 +223,12 @@ impl Reader<'_> {
         Some(Word { text: text.to_owned(), span: self.inner(value, text) })
     }
 
-    fn address(&mut self, value: &Value<'_>, verb: &str) -> Option<Address> {
+    pub(super) fn address(
+        &mut self,
+        value: &Value<'_>,
+        verb: &str,
+        named: Named,
+    ) -> Option<Address> {
         let Some(text) = value.get_ref().as_str() else {
             self.wrong(value, verb, "an address such as \"inbox[me]\"");
             return None;
@@ -205,7 +249,7 @@ impl Reader<'_> {
         let start = if literal { place.start } else { value.span().start };
         let name_span = if literal { start..start + name.len() } else { place.clone() };
         let channel = Word { text: name.to_owned(), span: name_span };
-        let instances = self.channel_named(&channel)?;
+        let instances = self.one_named(&channel, named)?;
         let which = match index.map(str::trim) {
             None if instances == Instances::One => Which::All,
             None => {
@@ -227,17 +271,21 @@ impl Reader<'_> {
         Some(Address { channel, which })
     }
 
-    fn channel_named(&mut self, channel: &Word) -> Option<Instances> {
-        let known = self.channels.iter().find(|(known, _)| *known == channel.text);
+    fn one_named(&mut self, word: &Word, named: Named) -> Option<Instances> {
+        let (all, what, table) = match named {
+            Named::Channel => (&self.channels, "channel", "channel"),
+            Named::Region => (&self.regions, "region of memory", "memory"),
+        };
+        let known = all.iter().find(|(known, _)| *known == word.text);
         if let Some((_, instances)) = known {
             return Some(*instances);
         }
-        let message = format!("unknown channel `{}`", shown(&channel.text));
-        let help = match self.channels.is_empty() {
-            true => format!("add `[channel.{}]`", shown(&channel.text)),
-            false => suggestion(&channel.text, self.channels.iter().map(|(name, _)| name.as_str())),
+        let message = format!("unknown {what} `{}`", shown(&word.text));
+        let help = match all.is_empty() {
+            true => format!("add `[{table}.{}]`", shown(&word.text)),
+            false => suggestion(&word.text, all.iter().map(|(name, _)| name.as_str())),
         };
-        self.fault_with_help(channel.span.clone(), message, help);
+        self.fault_with_help(word.span.clone(), message, help);
         None
     }
 

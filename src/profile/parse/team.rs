@@ -45,21 +45,28 @@ impl Reader<'_> {
         let size = self.number(&table, "size", Scope::Profile).unwrap_or_else(stand_in);
         let form = self.word(&table, "as").unwrap_or_else(|| Word::from("threads"));
         let background = self.switch(&table, "background");
+        let start = self.word(&table, "start").unwrap_or_else(|| Word::from("gate"));
         let placement = self.placement(&table);
         let scheduling = self.scheduling(&table);
         let steps = match self.required(&table, "steps") {
             Some(value) => self.steps(value, "steps", 0),
             None => Vec::new(),
         };
-        Team { name, span: key.span(), size, form, background, placement, scheduling, steps }
+        let span = key.span();
+        Team { name, span, size, form, background, start, placement, scheduling, steps }
     }
 
     fn placement(&mut self, table: &Table<'_>) -> Placement {
-        let on = self.word(table, "on");
-        if let Some(on) = &on {
-            self.check_on(on);
-        }
-        Placement { on, spread: self.word(table, "spread"), pin: self.switch(table, "pin") }
+        let mut part = |key| {
+            let on = self.word(table, key);
+            if let Some(on) = &on {
+                self.check_on(on);
+            }
+            on
+        };
+        let (on, start_on) = (part("on"), part("start_on"));
+        let (spread, pin) = (self.word(table, "spread"), self.switch(table, "pin"));
+        Placement { on, start_on, spread, pin }
     }
 
     fn check_on(&mut self, on: &Word) {
@@ -74,7 +81,7 @@ impl Reader<'_> {
         for word in words {
             match On::parse(&word) {
                 Err(fault) => self.faults.push(fault),
-                Ok(On::Cpus(_)) => {}
+                Ok(On::Any | On::Cpus(_)) => {}
                 Ok(On::Node(expr) | On::Llc(expr) | On::Core(expr)) => {
                     let form = Form::Number {
                         unit: Some(crate::base::Unit::Count),

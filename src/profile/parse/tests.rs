@@ -57,7 +57,8 @@ fn teams() {
     );
     check_team(
         "on = \"socket:1\"",
-        &["7 `socket` is no part of a machine (write `node:0`, `llc:1`, `core:2` or `cpus:0-3`)"],
+        &["7 `socket` is no part of a machine (write `node:0`, `llc:1`, `core:2`, `cpus:0-3` or \
+             `any`)"],
     );
     check_team("on = \"node:nods\"", &["12 unknown name `nods` (did you mean `nodes`?)"]);
     check_team(

@@ -22,6 +22,8 @@ fn memory() -> Memory {
         n_tasks: 1,
         channels: vec![],
         copies: 1,
+        instances: 1,
+        n_regions: 0,
         page_bytes: 4096,
     };
     let (memory, _) = Memory::create(Layout::new(spec)).unwrap();

@@ -4,8 +4,8 @@
 //! one wait return. Neither `wake` nor `wait` reads a clock, allocates, sets a time limit, or tries
 //! again after an interrupt: that is the caller's to decide. Must not know: recorder, plan, clock.
 //!
-//! To add a kind: a file here (copy `null.rs`), its type in `forms!` unless it has one of those, its
-//! row in [`KINDS`]; the conformance suite, help and documents walk the rows.
+//! To add a kind: a file here (copy `null.rs`), its type in `forms!` unless it has one of those,
+//! and its row in [`KINDS`]; the conformance suite, help and documents walk the rows.
 
 mod condvar;
 mod eventfd;

@@ -4,6 +4,7 @@
 
 pub mod kernel_files;
 pub mod memory;
+pub mod moves;
 pub mod numa_maps;
 pub mod placement;
 pub mod program;

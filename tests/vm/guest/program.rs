@@ -95,10 +95,19 @@ impl Started {
 }
 
 impl Run {
+    /// What is at a path, as in `trial.outcome` or `runs.0`.
+    pub fn value(&self, path: &str) -> &Value {
+        path.split('.').fold(&self.run, |value, key| match key.parse::<usize>() {
+            Ok(index) => &value[index],
+            Err(_) => &value[key],
+        })
+    }
+
     /// A number by its path, as in `migrations.by_distance.cross_node`.
     pub fn number(&self, path: &str) -> u64 {
-        let value = path.split('.').fold(&self.run, |value, key| &value[key]);
-        value.as_u64().unwrap_or_else(|| panic!("{}: {path} is {value}", self.text))
+        let value = self.value(path);
+        let whole = value.as_f64().filter(|n| n.fract() == 0.0).map(|n| n as u64);
+        whole.unwrap_or_else(|| panic!("{}: {path} is {value}", self.text))
     }
 
     /// How many wakeups there were of a relation, all teams together.
@@ -122,6 +131,18 @@ impl Run {
         let broken: Vec<&Value> = checks.iter().filter(|check| check["ok"] != true).collect();
         assert!(broken.is_empty(), "{}: {broken:?}", self.text);
     }
+}
+
+/// The processes that have a thread whose name begins so.
+pub fn processes_with(name: &str) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let has = |pid: &u32| {
+        let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let mut names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+        names.any(|it| it.starts_with(name))
+    };
+    pids.filter(has).collect()
 }
 
 /// The ids of the threads of a process, without its first.

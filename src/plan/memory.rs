@@ -1,0 +1,277 @@
+//! Regions of memory: their sizes, who touches them first, and where policies put them.
+//!
+//! Must not know: how memory is mapped, what is free.
+
+use super::compile::Kept;
+use super::number::{self, Wanted};
+use super::scope::{Scope, suggestion, unknown_word};
+use super::{FirstTouch, HugePages, MemoryPlan, MemoryPolicy, Op, Pick, Plan, Sharing, TeamPlan};
+use crate::base::{NodeId, Unit, nearest::nearest};
+use crate::host::Host;
+use crate::profile::keys::NUMBER_MAX;
+use crate::profile::{Expr, Fault, Profile, Region, Word};
+
+use super::resolve::{TASKS_MAX, one_of};
+
+/// The largest slice (bytes): what one address space of x86 or arm64 holds.
+const BYTES_MAX: f64 = (1u64 << 47) as f64;
+/// Slices begin at pages, and with huge pages at those.
+const PAGE_BYTES: u64 = 4096;
+
+const HUGES: [(&str, HugePages); 3] =
+    [("always", HugePages::Always), ("never", HugePages::Never), ("leave", HugePages::Leave)];
+const SHARINGS: [(&str, Sharing); 2] = [("process", Sharing::Process), ("all", Sharing::All)];
+
+/// What the plan's regions are resolved with.
+pub(super) struct Around<'a> {
+    pub profile: &'a Profile,
+    pub scope: &'a Scope<'a>,
+    pub host: &'a Host,
+    pub instances: u32,
+    /// Where a node is not there, any will do (a smoke test on a machine without).
+    pub lenient: bool,
+}
+
+/// All regions of the profile; `None` for one with a fault.
+pub(super) fn regions(around: &Around<'_>, faults: &mut Vec<Fault>) -> Vec<Option<MemoryPlan>> {
+    around.profile.memory.iter().map(|it| region(it, around, faults)).collect()
+}
+
+/// Those that have bytes, and what became of each.
+pub(super) fn kept(regions: Vec<Option<MemoryPlan>>) -> (Vec<MemoryPlan>, Vec<Kept>) {
+    let (mut plans, mut kept) = (Vec::new(), Vec::new());
+    for region in regions {
+        kept.push(match region {
+            None => Kept::Faulty,
+            Some(region) if region.bytes() == 0 => Kept::Empty,
+            Some(region) => {
+                let count = region.count;
+                plans.push(region);
+                Kept::As { region: plans.len() as u32 - 1, count }
+            }
+        });
+    }
+    (plans, kept)
+}
+
+fn region(region: &Region, around: &Around<'_>, faults: &mut Vec<Fault>) -> Option<MemoryPlan> {
+    let name = &region.name;
+    let scope = around.scope;
+    let wanted = Wanted::new(format!("a slice of `{name}`"), Unit::Bytes, 0.0, BYTES_MAX);
+    let bytes = number::whole(&region.bytes, &wanted, scope, faults);
+    let wanted = Wanted::count(format!("count of region `{name}`"), 1, TASKS_MAX);
+    let count = number::whole(&region.count, &wanted, scope, faults).map(|count| count as u32);
+    let huge = one_of("setting of `huge`", &HUGES, &region.huge, scope, faults);
+    let sharing = one_of("sharing", &SHARINGS, &region.shared, scope, faults);
+    let (bytes, count, huge, sharing) = (bytes?, count?, huge?, sharing?);
+    let slices = Slices { around, count, sharing };
+    let policies = slices.policies(&region.policy, faults)?;
+    let first_touch = slices.first_touch(&region.first_touch, faults)?;
+    Some(MemoryPlan {
+        name: name.clone(),
+        slice_bytes: (bytes as u64).next_multiple_of(PAGE_BYTES),
+        count,
+        first_touch,
+        policies,
+        huge,
+        sharing,
+    })
+}
+
+/// The slices of one region, in all instances that have their own.
+struct Slices<'a> {
+    around: &'a Around<'a>,
+    count: u32,
+    sharing: Sharing,
+}
+
+impl Slices<'_> {
+    /// The number behind the colon for each slice, instance by instance; one if it is always the
+    /// same.
+    fn nodes(&self, word: &Word, rest: &str, faults: &mut Vec<Fault>) -> Option<Vec<NodeId>> {
+        let start = word.span.start + word.text.len().saturating_sub(rest.len());
+        let literal = word.span.len() == word.text.len();
+        let expr = match Expr::parse(rest, start) {
+            Ok(expr) if literal => expr,
+            Ok(expr) => Expr { span: word.span.clone(), ..expr },
+            Err(fault) => {
+                faults.push(Fault { span: word.span.clone(), ..fault });
+                return None;
+            }
+        };
+        let wanted = Wanted::new("the node", Unit::Count, 0.0, NUMBER_MAX);
+        let instances = match self.sharing {
+            Sharing::Process => self.around.instances,
+            Sharing::All => 1,
+        };
+        let mut nodes = Vec::new();
+        for instance in 0..instances {
+            let scope = self.around.scope.in_team(self.count).in_instance(instance);
+            let amount = number::amount(&expr, &wanted, &scope, faults)?;
+            for me in 0..self.count {
+                match number::checked(&amount, me, &wanted) {
+                    Ok(node) => nodes.push(NodeId(u32::try_from(node).unwrap_or(u32::MAX))),
+                    Err(message) => {
+                        faults.push(Fault::new(word.span.clone(), message));
+                        return None;
+                    }
+                }
+            }
+        }
+        let known = self.all_nodes();
+        if let (true, Some(first)) = (self.around.lenient, known.first()) {
+            nodes.iter_mut().filter(|node| !known.contains(node)).for_each(|node| *node = *first);
+        }
+        if nodes.windows(2).all(|pair| pair[0] == pair[1]) {
+            nodes.truncate(1);
+        }
+        Some(nodes)
+    }
+
+    /// The nodes with memory.
+    fn all_nodes(&self) -> Vec<NodeId> {
+        let nodes = self.around.host.topology.nodes.iter();
+        nodes.filter(|node| node.memory_bytes != Some(0)).map(|node| node.id).collect()
+    }
+
+    fn policies(&self, word: &Word, faults: &mut Vec<Fault>) -> Option<Vec<MemoryPolicy>> {
+        let text = self.around.scope.word(word).to_owned();
+        let resolved = Word { text: text.clone(), span: word.span.clone() };
+        Some(match text.split_once(':') {
+            None if text == "default" => vec![MemoryPolicy::Default],
+            None if text == "interleave" => vec![MemoryPolicy::Interleave(self.all_nodes())],
+            Some(("bind", rest)) => {
+                let nodes = self.nodes(&resolved, rest, faults)?.into_iter();
+                nodes.map(|node| MemoryPolicy::Bind(vec![node])).collect()
+            }
+            Some(("preferred", rest)) => {
+                let nodes = self.nodes(&resolved, rest, faults)?.into_iter();
+                nodes.map(MemoryPolicy::Preferred).collect()
+            }
+            _ => {
+                let known = ["default", "bind:0", "preferred:0", "interleave"];
+                faults.push(unknown_word("memory policy", &text, &word.span, known.into_iter()));
+                return None;
+            }
+        })
+    }
+
+    fn first_touch(&self, word: &Word, faults: &mut Vec<Fault>) -> Option<FirstTouch> {
+        let text = self.around.scope.word(word).to_owned();
+        let resolved = Word { text: text.clone(), span: word.span.clone() };
+        let teams = &self.around.profile.teams;
+        if let Some(team) = teams.iter().position(|team| team.name == text) {
+            return Some(FirstTouch::Team(team as u32));
+        }
+        Some(match text.split_once(':') {
+            Some(("node", rest)) => FirstTouch::Nodes(self.nodes(&resolved, rest, faults)?),
+            None if text == "owner" => FirstTouch::Owner,
+            None if text == "main" => FirstTouch::Main,
+            None if text == "interleave" => FirstTouch::Interleave,
+            None if text == "opposite" => FirstTouch::Opposite,
+            None if text == "nobody" => FirstTouch::Nobody,
+            _ => {
+                let words = ["owner", "main", "node:0", "interleave", "opposite", "nobody"];
+                let known = words.into_iter().chain(teams.iter().map(|team| team.name.as_str()));
+                let help = match nearest(&text, known.clone()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => suggestion(&text, known),
+                };
+                let message = format!("nobody called `{text}` can touch memory first");
+                faults.push(Fault::new(word.span.clone(), message).with_help(help));
+                return None;
+            }
+        })
+    }
+}
+
+impl MemoryPlan {
+    /// Of all slices together.
+    pub fn bytes(&self) -> u64 {
+        self.slice_bytes * u64::from(self.count)
+    }
+
+    /// How many there are: one for all, or one in each address space.
+    pub fn n_regions(&self, plan: &Plan) -> u64 {
+        match self.sharing {
+            Sharing::All => 1,
+            Sharing::Process => u64::from(plan.instances),
+        }
+    }
+
+    /// The policy of a slice.
+    pub fn policy(&self, instance: u32, slice: u32) -> &MemoryPolicy {
+        let at = (instance as usize * self.count as usize + slice as usize) % self.policies.len();
+        &self.policies[at]
+    }
+}
+
+impl Plan {
+    /// The team whose members touch the pages of a region first, if it is a team that does.
+    pub fn toucher(&self, region: usize) -> Option<usize> {
+        match &self.memory[region].first_touch {
+            FirstTouch::Team(team) => Some(*team as usize),
+            FirstTouch::Owner | FirstTouch::Opposite => {
+                self.teams.iter().position(|team| uses(team, region))
+            }
+            _ => None,
+        }
+    }
+
+    /// The slices that a member of the region's toucher touches first: those that it names, or, of
+    /// a region that is only named as a whole, those that are its turn.
+    pub fn touches(&self, region: usize, me: u32) -> Vec<u32> {
+        let Some(team) = self.toucher(region).map(|team| &self.teams[team]) else {
+            return Vec::new();
+        };
+        let count = self.memory[region].count;
+        let in_turn = || (0..count).filter(|slice| slice % team.size.max(1) == me).collect();
+        if let FirstTouch::Team(_) = self.memory[region].first_touch {
+            return in_turn();
+        }
+        let mut slices: Vec<u32> = Vec::new();
+        for (_, pick) in team.ops.iter().flat_map(used).filter(|(used, _)| *used == region as u32) {
+            match pick {
+                Pick::At(slice) => slices.push((slice.of(me) as u32).min(count - 1)),
+                _ => return in_turn(),
+            }
+        }
+        slices.sort_unstable();
+        slices.dedup();
+        slices
+    }
+}
+
+impl Plan {
+    /// The node farthest from the first CPU that a member may use.
+    pub fn opposite(&self, team: usize, me: u32) -> NodeId {
+        let team = &self.teams[team];
+        let places = if team.start_cpus.is_empty() { &team.cpus } else { &team.start_cpus };
+        let own = (!places.is_empty()).then(|| &places[me as usize % places.len()]);
+        let first = own.and_then(|cpus| cpus.get(0));
+        let cpu = self.cpus.iter().find(|cpu| match first {
+            Some(first) => cpu.id == first,
+            None => cpu.allowed,
+        });
+        let node = cpu.map_or(NodeId(0), |cpu| cpu.place.node);
+        let found = self.nodes.iter().find(|it| it.id == node);
+        found.map_or(node, |it| it.farthest)
+    }
+}
+
+/// Whether a team has a step on a region.
+fn uses(team: &TeamPlan, region: usize) -> bool {
+    team.ops.iter().flat_map(used).any(|(used, _)| used as usize == region)
+}
+
+/// The regions of an operation, and which of their slices.
+pub(super) fn used(op: &Op) -> Vec<(u32, &Pick)> {
+    match op {
+        Op::Use(it) => {
+            let others = [&it.from, &it.and].into_iter().flatten();
+            let all = std::iter::once(&it.at).chain(others);
+            all.map(|place| (place.region, &place.slice)).collect()
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,165 @@
+//! The regions of memory of one address space: mapped, given their policies, first touched.
+//!
+//! Must not know: steps, who else has them.
+
+use crate::plan::{FirstTouch, HugePages, MemoryPlan, MemoryPolicy, Plan, Sharing};
+use crate::record::Memory;
+use crate::step::memory::{self, Span};
+use crate::sys::Errno;
+use crate::sys::policy::{Policy, with_thread_policy};
+use crate::sys::region::Region;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Release;
+
+/// By the plan's regions; `None` where one has no bytes.
+#[derive(Debug, Default)]
+pub(super) struct Areas(Vec<Option<Arc<Region>>>);
+
+/// What could not be done with a region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AreaError {
+    pub region: usize,
+    pub call: &'static str,
+    pub errno: Errno,
+}
+
+impl Areas {
+    /// Maps the regions that all address spaces share, before any is forked.
+    pub(super) fn shared(plan: &Plan) -> Result<Areas, AreaError> {
+        let nobody = Areas(vec![None; plan.memory.len()]);
+        Areas::map(plan, 0, Sharing::All, &nobody)
+    }
+
+    /// Maps the regions of an instance, whose others are `shared`.
+    pub(super) fn own(plan: &Plan, instance: u32, shared: &Areas) -> Result<Areas, AreaError> {
+        Areas::map(plan, instance, Sharing::Process, shared)
+    }
+
+    fn map(
+        plan: &Plan,
+        instance: u32,
+        sharing: Sharing,
+        others: &Areas,
+    ) -> Result<Areas, AreaError> {
+        let one = |(index, region): (usize, &MemoryPlan)| {
+            if region.sharing != sharing {
+                return Ok(others.0[index].clone());
+            }
+            match region.bytes() {
+                0 => Ok(None),
+                _ => mapped(region, instance)
+                    .map(|mapped| Some(Arc::new(mapped)))
+                    .map_err(|(call, errno)| AreaError { region: index, call, errno }),
+            }
+        };
+        plan.memory.iter().enumerate().map(one).collect::<Result<_, _>>().map(Areas)
+    }
+
+    /// Writes down where the regions are, for whoever looks at their pages.
+    pub(super) fn tell(&self, plan: &Plan, memory: &Memory, instance: u32) {
+        for index in 0..plan.memory.len() {
+            let address = self.region(index).map_or(0, Region::address) as u64;
+            memory.region_address(instance as usize, index).store(address, Release);
+        }
+    }
+
+    pub(super) fn region(&self, index: usize) -> Option<&Region> {
+        self.0[index].as_deref()
+    }
+
+    /// The slice of a region, or all of it, with a share of the slice behind it.
+    pub(super) fn span(
+        &self,
+        plan: &Plan,
+        index: usize,
+        slice: Option<u32>,
+        halo: f64,
+    ) -> Option<Span<'_>> {
+        let region = self.region(index)?;
+        let Some(slice) = slice else {
+            return Some(Span::all(region));
+        };
+        let bytes = plan.memory[index].slice_bytes as usize;
+        let offset = bytes * slice as usize;
+        let halo = (bytes as f64 * halo) as usize / 64 * 64;
+        Some(Span { region, offset, bytes: (bytes + halo).min(region.bytes() - offset) })
+    }
+
+    /// Touches what the thread that starts the others touches first: private regions of this
+    /// instance, or those that are shared. `over` tells that the run was given up.
+    pub(super) fn touch(
+        &self,
+        plan: &Plan,
+        instance: u32,
+        sharing: Sharing,
+        over: &dyn Fn() -> bool,
+    ) -> Result<(), AreaError> {
+        let mut between = |_| !over();
+        for (index, area) in plan.memory.iter().enumerate() {
+            if area.sharing != sharing || self.region(index).is_none() {
+                continue;
+            }
+            let failed = |errno| AreaError { region: index, call: "set_mempolicy", errno };
+            let mut touch = |policy: &Policy, slice| {
+                let Some(span) = self.span(plan, index, slice, 0.0) else { return Ok(()) };
+                let mut touch = || memory::first_touch(span, &mut between);
+                if *policy == Policy::Default {
+                    touch();
+                    return Ok(());
+                }
+                with_thread_policy(policy, touch).map(|_| ()).map_err(failed)
+            };
+            match &area.first_touch {
+                FirstTouch::Main => touch(&Policy::Default, None)?,
+                FirstTouch::Interleave => {
+                    let nodes = plan.nodes.iter().filter(|node| node.has_memory);
+                    let nodes = nodes.map(|node| node.id).collect();
+                    touch(&Policy::Interleave(nodes), None)?;
+                }
+                FirstTouch::Nodes(nodes) => {
+                    for slice in 0..area.count {
+                        let at = instance as usize * area.count as usize + slice as usize;
+                        let node = nodes[at % nodes.len()];
+                        touch(&Policy::Bind(vec![node]), Some(slice))?;
+                    }
+                }
+                FirstTouch::Owner | FirstTouch::Opposite | FirstTouch::Team(_) => {}
+                FirstTouch::Nobody => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn mapped(plan: &MemoryPlan, instance: u32) -> Result<Region, (&'static str, Errno)> {
+    let bytes = plan.bytes() as usize;
+    let region = match plan.sharing {
+        Sharing::Process => Region::private(bytes),
+        Sharing::All => Region::shared(bytes),
+    };
+    let region = region.map_err(|errno| ("mmap", errno))?;
+    match plan.huge {
+        HugePages::Always => region.huge_pages(true).map_err(|errno| ("madvise", errno))?,
+        // A kernel that has none refuses to be told so.
+        HugePages::Never => drop(region.huge_pages(false)),
+        HugePages::Leave => {}
+    }
+    let slice_bytes = plan.slice_bytes as usize;
+    for slice in 0..plan.count {
+        let policy = match plan.policy(instance, slice) {
+            MemoryPolicy::Default => continue,
+            MemoryPolicy::Bind(nodes) => Policy::Bind(nodes.clone()),
+            MemoryPolicy::Preferred(node) => Policy::Preferred(*node),
+            MemoryPolicy::Interleave(nodes) => Policy::Interleave(nodes.clone()),
+        };
+        let (offset, bytes) = match plan.policies.len() {
+            1 => (0, bytes),
+            _ => (slice as usize * slice_bytes, slice_bytes),
+        };
+        region.set_policy(offset, bytes, &policy).map_err(|errno| ("mbind", errno))?;
+        if plan.policies.len() == 1 {
+            break;
+        }
+    }
+    Ok(region)
+}

@@ -1,0 +1,58 @@
+//! What a run leaves behind, when all tasks have ended.
+//!
+//! Must not know: how it was run.
+
+use super::Coordinator;
+use crate::base::Reading;
+use crate::record::gather;
+use crate::record::recording::Recording;
+use crate::record::timeline::InstanceRecord;
+use crate::run::roster;
+use crate::sys::usage::Usage;
+use std::sync::atomic::Ordering::Relaxed;
+
+impl Coordinator<'_> {
+    fn instances(&self, scan_seq: Vec<Reading<u64>>) -> Vec<InstanceRecord> {
+        let of_task = roster::instances(self.plan);
+        let ended = gather::scan_seq(self.memory, &of_task, self.plan.instances);
+        let record = |(instance, (begun, ended)): (u32, (Reading<u64>, Reading<u64>))| {
+            let tasks = of_task.iter().enumerate().filter(|(_, it)| **it == instance);
+            let signals = tasks.map(|(task, _)| self.memory.slot(task).signal.load(Relaxed));
+            let signal = signals.into_iter().find(|signal| *signal != 0);
+            InstanceRecord { signal, scan_seq: [begun, ended] }
+        };
+        (0..).zip(scan_seq.into_iter().zip(ended)).map(record).collect()
+    }
+
+    pub(super) fn recording(&mut self, elapsed_ns: u64, usage: Usage) -> Recording {
+        let window = &self.memory.control().window;
+        let (begin, end) = (window.begin.load(Relaxed), window.end.load(Relaxed));
+        let ids = roster::task_ids(self.plan);
+        let (timeline, vmstat, scan_seq) = match self.sampler.take() {
+            Some(sampler) => sampler.into_parts(),
+            None => Default::default(),
+        };
+        let (negative_differences, strangers) = gather::oddities(self.memory);
+        if strangers > 0 {
+            let note = format!("tasks were seen {strangers} times on CPUs that are not allowed");
+            self.notes.push(note);
+        }
+        Recording {
+            elapsed_ns,
+            window_ns: self.pace.clock.ns(end.saturating_sub(begin)),
+            user_ns: usage.user_ns,
+            sys_ns: usage.sys_ns,
+            start_ns: self.start_ns,
+            end: self.end.clone(),
+            series: gather::series(self.memory, &ids),
+            teams: gather::teams(self.memory, &roster::team_ids(self.plan), self.pace.clock),
+            tasks: gather::tasks(self.memory, &ids, self.pace.clock),
+            instances: self.instances(scan_seq),
+            timeline,
+            vmstat,
+            negative_differences,
+            harness: self.harness,
+            notes: std::mem::take(&mut self.notes),
+        }
+    }
+}

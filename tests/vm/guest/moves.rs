@@ -1,0 +1,178 @@
+//! What goes where: pages as they were asked for, and what NUMA balancing does with tasks and
+//! pages, as the report says and as numa_maps says of the same process.
+//!
+//! Must not know: how the product looks at pages.
+
+use super::Check;
+use super::kernel_files::Knob;
+use super::numa_maps;
+use super::program::{self, Run, Started};
+use crate::shape::Shape;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+pub const PLACED: &[Check] =
+    &[Check { name: "moves::pages_are_where_they_were_asked_for", body: pages_are_placed }];
+
+pub const WHO: &[Check] = &[
+    Check { name: "moves::memory_goes_to_the_task_at_age_0", body: memory_moves },
+    Check { name: "moves::task_goes_to_its_aged_memory", body: task_moves },
+    Check { name: "moves::nothing_moves_with_balancing_off", body: nothing_moves },
+    Check { name: "moves::numa01_spreads_with_balancing", body: numa01_spreads },
+    Check { name: "moves::numa01_stays_without", body: numa01_stays },
+];
+
+/// Smaller mappings are not the regions of these profiles.
+const LARGE: u64 = 4 << 20;
+
+/// Bytes of a process's large private memory by node.
+fn pages_of(pid: u32) -> BTreeMap<u32, u64> {
+    let mut sums = BTreeMap::new();
+    for mapping in numa_maps::of_process(pid) {
+        let bytes: u64 = mapping.bytes_by_node.values().sum();
+        if mapping.what.is_empty() && bytes >= LARGE {
+            for (node, bytes) in mapping.bytes_by_node {
+                *sums.entry(node).or_default() += bytes;
+            }
+        }
+    }
+    sums
+}
+
+/// The share that a node has of them.
+fn share(pages: &BTreeMap<u32, u64>, node: usize) -> f64 {
+    let all: u64 = pages.values().sum();
+    pages.get(&(node as u32)).map_or(0.0, |bytes| *bytes as f64 / all as f64)
+}
+
+/// First touch by everybody who may, and each policy: the report's last look and numa_maps.
+fn pages_are_placed(shape: &Shape) {
+    let _off = Knob::numa_balancing("0");
+    let nodes = shape.nodes_in_use();
+    let (first, second) = (nodes[0], nodes[1]);
+    let n = shape.nodes.iter().filter(|node| node.mib > 0).count();
+    let all = 1.0 / n as f64;
+    let cases = [
+        ("first_touch = 'owner'".to_owned(), second, 1.0),
+        ("first_touch = 'holder'".to_owned(), second, 1.0),
+        (format!("first_touch = 'node:{first}'"), first, 1.0),
+        ("first_touch = 'interleave'".to_owned(), first, all),
+        (format!("policy = 'bind:{first}'"), first, 1.0),
+        (format!("policy = 'preferred:{first}'"), first, 1.0),
+        ("policy = 'interleave'".to_owned(), first, all),
+        (
+            format!(
+                "count = 2\nfirst_touch = 'main'\npolicy = 'bind:me * {second} + (1 - me) * {first}'"
+            ),
+            first,
+            0.5,
+        ),
+    ];
+    for (keys, node, expected) in cases {
+        let path = program::profile(&format!(
+            "instances = 1\n[memory.area]\nbytes = '16MiB'\nhuge = 'never'\n{keys}\n\
+             [team.holder]\nsize = 1\non = 'node:{second}'\n\
+             steps = [ {{ touch = 'area', count = 1 }}, {{ sleep = '1500ms' }} ]\n"
+        ));
+        let mut started = Started::new(&format!("schedload run {path}"));
+        let seen = started.until("its memory was there", || {
+            let pid = *program::processes_with("holder-").first()?;
+            let pages = pages_of(pid);
+            (pages.values().sum::<u64>() >= 16 << 20).then_some(pages)
+        });
+        let found = share(&seen, node);
+        assert!((found - expected).abs() < 0.02, "{keys}: numa_maps has {seen:?}");
+        let told = told_share(&started.end(), 0, node);
+        assert!((told - expected).abs() < 0.1, "{keys}: the report has {told} on node {node}");
+    }
+}
+
+/// The share of an instance's memory on a node at the last look.
+fn told_share(run: &Run, instance: usize, node: usize) -> f64 {
+    let rows = run.value(&format!("residency.instances.{instance}.memory"));
+    let rows = rows.as_array().unwrap().iter().filter(|row| row["node"] == node as u64);
+    rows.map(|row| row["share"].as_f64().unwrap_or(0.0)).sum()
+}
+
+/// A trial of who-moves from a remote start, and where its pages were just before its end.
+fn trial(shape: &Shape, age: &str, seconds: u32) -> (Run, BTreeMap<u32, u64>) {
+    let nodes = shape.nodes_in_use();
+    let (home, away) = (nodes[0], nodes[1]);
+    let mut started = Started::new(&format!(
+        "schedload run who-moves --bytes 128MiB --time {seconds}s --age {age} \
+         --main_on node:{home} --worker_start node:{away}"
+    ));
+    let mut last = BTreeMap::new();
+    while started.is_running() {
+        if let Some(pid) = program::processes_with("worker-").first() {
+            let seen = pages_of(*pid);
+            if !seen.is_empty() {
+                last = seen;
+            }
+        }
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    let run = started.end();
+    assert_eq!(run.value("trial.start"), "started_remote", "{}", run.value("trial"));
+    (run, last)
+}
+
+fn memory_moves(shape: &Shape) {
+    let _on = Knob::numa_balancing("1");
+    let nodes = shape.nodes_in_use();
+    let (run, pages) = trial(shape, "0s", 20);
+    assert_eq!(run.value("trial.outcome"), "memory_moved", "{}", run.value("trial"));
+    assert!(share(&pages, nodes[1]) > 0.9, "numa_maps has {pages:?}");
+    assert!(run.number("metrics.numa_hint_faults.value") > 0);
+    assert!(run.number("metrics.numa_pages_migrated.value") > 0);
+}
+
+fn task_moves(shape: &Shape) {
+    let _on = Knob::numa_balancing("1");
+    let nodes = shape.nodes_in_use();
+    let (run, pages) = trial(shape, "8s", 20);
+    assert_eq!(run.value("trial.outcome"), "task_moved", "{}", run.value("trial"));
+    assert!(share(&pages, nodes[0]) > 0.9, "numa_maps has {pages:?}");
+}
+
+fn nothing_moves(shape: &Shape) {
+    let _off = Knob::numa_balancing("0");
+    let nodes = shape.nodes_in_use();
+    let (run, pages) = trial(shape, "0s", 6);
+    assert_eq!(run.value("trial.outcome"), "neither", "{}", run.value("trial"));
+    assert!(share(&pages, nodes[0]) > 0.99, "numa_maps has {pages:?}");
+}
+
+/// numa01 with all memory on one node at first: the shares of that node, by process, at the end.
+fn numa01(shape: &Shape) -> Vec<f64> {
+    let first = shape.nodes_in_use()[0];
+    let run = program::run(&format!(
+        "schedload run numa01 --per_thread 16MiB --time 20s --begin node:{first}"
+    ));
+    (0..2)
+        .map(|instance| {
+            let regions = run.value(&format!("timeline.instances.{instance}.regions"));
+            let pages = regions[0]["pages"].as_array().unwrap();
+            let at = |node: usize, look: usize| -> f64 {
+                let row = pages.iter().find(|row| row["node"] == node as u64);
+                row.map_or(0.0, |row| row["pages"][look].as_f64().unwrap())
+            };
+            let sum =
+                |look| pages.iter().map(|row| row["pages"][look].as_f64().unwrap()).sum::<f64>();
+            assert_eq!(at(first, 0), sum(0), "instance {instance} began elsewhere: {regions}");
+            told_share(&run, instance, first)
+        })
+        .collect()
+}
+
+fn numa01_spreads(shape: &Shape) {
+    let _on = Knob::numa_balancing("1");
+    let shares = numa01(shape);
+    assert!(shares.iter().any(|share| *share < 0.9), "nothing left the first node: {shares:?}");
+}
+
+fn numa01_stays(shape: &Shape) {
+    let _off = Knob::numa_balancing("0");
+    let shares = numa01(shape);
+    assert!(shares.iter().all(|share| *share == 1.0), "pages left the first node: {shares:?}");
+}
