@@ -62,7 +62,8 @@ fn pages_are_placed(shape: &Shape) {
         ("policy = 'interleave'".to_owned(), first, all),
         (
             format!(
-                "count = 2\nfirst_touch = 'main'\npolicy = 'bind:me * {second} + (1 - me) * {first}'"
+                "count = 2\nfirst_touch = 'main'\n\
+                 policy = 'bind:me * {second} + (1 - me) * {first}'"
             ),
             first,
             0.5,
