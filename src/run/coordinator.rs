@@ -427,7 +427,7 @@ impl<'a> Coordinator<'a> {
                 // As many as can leave at once; each lets the next one go.
                 worker::release_leaving(self.memory, self.plan.cpus.len() as u32);
             }
-            let mut inside = 0;
+            let (mut inside, mut last_pid) = (0, 0);
             for task in 0..self.plan.n_tasks() as usize {
                 let slot = self.memory.slot(task);
                 let state = slot.state.load(Acquire);
@@ -438,8 +438,11 @@ impl<'a> Coordinator<'a> {
                     if tell && running {
                         signal::interrupt(pid, tid);
                     }
-                    if again {
+                    // Threads are stopped and go on together: once for each process, since the
+                    // kernel then looks at all its threads.
+                    if again && pid != last_pid && matches!(tasks, Tasks::Processes { .. }) {
                         process::go_on(pid);
+                        last_pid = pid;
                     }
                 }
             }
