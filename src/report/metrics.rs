@@ -8,7 +8,10 @@ use crate::record::memory::Moved;
 use crate::record::recording::{End, MovedBytes, SeriesKind};
 use crate::report::histogram::{Histogram, P50, P99, P999};
 use crate::report::judge::{Case, seconds};
-use crate::report::{InstancePlacement, Judged, Metric, NO_MEMORY, NO_TRIAL, Sourced, latency};
+use crate::report::{
+    InstancePlacement, Judged, Metric, NO_MEMORY, NO_RECEIVER, NO_SUCH_STEP, NO_TRIAL, Sourced,
+    latency,
+};
 use std::collections::BTreeMap;
 
 /// A number, or why it could not be had.
@@ -59,15 +62,19 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         "wakeups_per_s" => receives(case).and_then(|()| per_s(messages.wakeups, case)),
         "migrations_per_s" => per_s(case.migrations.total, case),
         "elapsed_s" => elapsed(case),
-        "wakeup_latency_ns_p50" => percentile(wakeups, P50, "wakeup"),
-        "wakeup_latency_ns_p99" => percentile(wakeups, P99, "wakeup"),
-        "wakeup_latency_ns_p999" => percentile(wakeups, P999, "wakeup"),
-        "cpu_ns_per_message" => cpu_per_message(case),
-        "found_ready_share" => ratio(
-            case.found_ready as f64,
-            messages.received_window,
-            "no message was received in the window",
-        ),
+        "wakeup_latency_ns_p50" => receives(case).and_then(|()| percentile(wakeups, P50, "wakeup")),
+        "wakeup_latency_ns_p99" => receives(case).and_then(|()| percentile(wakeups, P99, "wakeup")),
+        "wakeup_latency_ns_p999" => {
+            receives(case).and_then(|()| percentile(wakeups, P999, "wakeup"))
+        }
+        "cpu_ns_per_message" => receives(case).and_then(|()| cpu_per_message(case)),
+        "found_ready_share" => receives(case).and_then(|()| {
+            ratio(
+                case.found_ready as f64,
+                messages.received_window,
+                "no message was received in the window",
+            )
+        }),
         "kernel_migrations" => kernel(&case.kernel.migrations),
         "run_delay_ns_per_timeslice" => {
             kernel(&totals.timeslices)?;
@@ -169,14 +176,14 @@ fn of_measure(key: &str, name: &str, case: &Case<'_>) -> Value {
 
 fn receives(case: &Case<'_>) -> Result<(), String> {
     let any = case.plan.teams.iter().any(|team| team.receives);
-    any.then_some(()).ok_or("no team of this profile receives messages".to_owned())
+    any.then_some(()).ok_or(NO_RECEIVER.to_owned())
 }
 
 /// Bytes of all tasks' accesses per second of the window.
 fn accesses(case: &Case<'_>) -> Result<f64, String> {
     let bytes: u64 = moved(case, Moved::Accesses).map(|moved| moved.bytes).sum();
     match bytes {
-        0 => Err("no step of this kind used memory in the window".to_owned()),
+        0 => Err(NO_SUCH_STEP.to_owned()),
         _ => per_s(bytes, case),
     }
 }
@@ -186,7 +193,7 @@ fn stream(case: &Case<'_>, kernel: Moved) -> Result<f64, String> {
     let each = moved(case, kernel).filter(|moved| moved.ns > 0);
     let rates: Vec<f64> = each.map(|moved| moved.bytes as f64 / seconds(moved.ns)).collect();
     match rates.is_empty() {
-        true => Err("no step of this kind used memory in the window".to_owned()),
+        true => Err(NO_SUCH_STEP.to_owned()),
         false => Ok(rates.iter().sum()),
     }
 }

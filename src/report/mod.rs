@@ -306,7 +306,14 @@ pub struct Caveat {
 /// Reasons that go without saying: of metrics about memory in a profile without any, and about who
 /// moves where that is not the question.
 pub const NO_MEMORY: &str = "the profile has no memory regions";
+/// Why a metric of messages and wakeups has no value where nobody waits for one.
+pub const NO_RECEIVER: &str = "no team of this profile receives messages";
+/// Why a metric of memory steps has no value where there are none of the kind.
+pub const NO_SUCH_STEP: &str = "no step of this kind used memory in the window";
 pub const NO_TRIAL: &str = "the profile is no trial of who moves";
+
+/// All of these.
+pub const UNSAID: &[&str] = &[NO_MEMORY, NO_TRIAL, NO_RECEIVER, NO_SUCH_STEP];
 
 /// The `relation` of a row over all relations.
 pub const ALL: &str = "all";

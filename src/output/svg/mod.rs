@@ -147,7 +147,7 @@ fn pages(region: &RegionTimeline) -> Chart {
         fill: FILLS[at % FILLS.len()],
         values: shares(&node.pages),
     });
-    let absent = Band { name: "absent".to_owned(), fill: ABSENT, values: shares(&region.absent) };
+    let absent = Band { name: "not seen".to_owned(), fill: ABSENT, values: shares(&region.absent) };
     Chart {
         title: format!("pages of {}, {}", region.region, unit::bytes(region.bytes as f64)),
         is_of_tasks: false,

@@ -5,7 +5,7 @@
 use super::layout::{NONE, metric, pair, table, wrapped};
 use crate::base::unit::counted;
 use crate::metric::{self, Better, METRICS};
-use crate::report::{HostFacts, Metric, NO_MEMORY, NO_TRIAL, Report, Run};
+use crate::report::{HostFacts, Metric, Report, Run, UNSAID};
 
 /// Host facts that explain most differences between two machines or boots; the others are in JSON.
 const SHOWN: [&str; 6] = ["preempt", "smt", "governor", "numa_balancing", "thp", "scx"];
@@ -72,8 +72,7 @@ pub(super) fn result(report: &Report, run: &Run, width: usize) -> String {
         text += "\n";
         text += &wrapped("  ", &telling.join(", "), width);
     }
-    let says_itself =
-        |it: &Metric| it.reason.as_deref().is_some_and(|it| [NO_MEMORY, NO_TRIAL].contains(&it));
+    let says_itself = |it: &Metric| it.reason.as_deref().is_some_and(|it| UNSAID.contains(&it));
     let missing: Vec<(&str, &Metric)> = ordered(run)
         .into_iter()
         .filter(|(key, it)| it.value.is_none() && !says_itself(it) && Some(*key) != primary)

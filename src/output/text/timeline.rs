@@ -103,7 +103,7 @@ fn rows(instance: &InstanceTimeline) -> Vec<Row> {
     }
     for region in &instance.regions {
         let places = region.pages.iter().map(|it| (format!("node {}", it.node), &it.pages));
-        let places = places.chain([("absent".to_owned(), &region.absent)]);
+        let places = places.chain([("not seen".to_owned(), &region.absent)]);
         let mut is_first = true;
         for (place, counts) in places.filter(|(_, counts)| used(counts)) {
             let shares: Vec<Option<f64>> =
