@@ -61,6 +61,12 @@ impl Cgroups {
         self.hierarchies.iter().find(has)
     }
 
+    /// The directory of our own cgroup of version 2.
+    pub fn own_v2(&self) -> Option<String> {
+        let v2 = self.hierarchies.iter().find(|it| it.version == Version::V2)?;
+        v2.directories.first().cloned()
+    }
+
     /// The same as a reading.
     pub fn reading(&self, controller: &str) -> Reading<&Hierarchy> {
         match self.of(controller) {

@@ -36,6 +36,7 @@ impl Limits {
             max_map_count: root.number("/proc/sys/vm/max_map_count").value().copied(),
             open_files_max: root.number("/proc/sys/fs/nr_open").value().copied(),
             memory_available_bytes: memory_available(&text("/proc/meminfo")),
+            cgroup_v2: cgroups.and_then(Cgroups::own_v2),
             cgroup_memory: cgroups.and_then(|it| tightest(it, "memory", |v, d| memory(root, v, d))),
             nodes: node_limits(root, &status, nodes),
             rt_priority: limit(&limits, "Max realtime priority"),

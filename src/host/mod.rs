@@ -158,6 +158,8 @@ pub struct Limits {
     /// memory.max or memory.high, and what is used and can not be reclaimed, of the tightest
     /// cgroup above us.
     pub cgroup_memory: Option<CgroupLimit>,
+    /// The directory of our own cgroup of version 2, if that is mounted.
+    pub cgroup_v2: Option<String>,
     /// What each node of the topology has to give; empty where nothing is known.
     pub nodes: Vec<NodeLimit>,
     /// RLIMIT_RTPRIO: the highest real-time priority that may be set.

@@ -3,6 +3,7 @@
 //! Each stage tells all its faults before the next, which could only repeat them in other words,
 //! is tried. Must not know: how any stage works.
 
+use super::cgroups::{self, CgroupWords};
 use super::check::{self, Pattern};
 use super::compile::{self, Around, Kept, Program};
 use super::memory;
@@ -42,9 +43,12 @@ pub(super) fn plan(
         _ => return Err(Faults::new(&profile.source, faults).into()),
     };
     let nodes = parts.nodes;
-    let (mut plan, words) = parts.into_plan(profile, host, overrides, &scope)?;
+    let Unplaced { mut plan, words, cgroups } =
+        parts.into_plan(profile, host, overrides, &scope)?;
     enough_nodes(&mut plan, nodes, host, overrides)?;
     on_this_host(&mut plan, &words, host, overrides)?;
+    let cgroups = cgroups::on_this_host(&cgroups, host, overrides);
+    plan.cgroups = cgroups.map_err(PlanError::Host)?;
     plan.hash = hash::of(&plan);
     Ok(plan)
 }
@@ -52,6 +56,7 @@ pub(super) fn plan(
 /// Everything that the profile says, with its numbers, but not yet together.
 struct Parts {
     instances: Option<u32>,
+    cgroups: Vec<CgroupWords>,
     /// The fewest with memory on which the profile means anything.
     nodes: u32,
     copies: u32,
@@ -73,6 +78,14 @@ struct TeamPart {
     spawned: bool,
     /// By instance.
     placement: Vec<PlaceWords>,
+}
+
+/// A plan whose places have still to be asked of the machine: of each team, by instance, and of
+/// the instances' cgroups.
+struct Unplaced {
+    plan: Plan,
+    words: Vec<Vec<PlaceWords>>,
+    cgroups: Vec<CgroupWords>,
 }
 
 impl Parts {
@@ -107,6 +120,7 @@ impl Parts {
         let channels: Option<Vec<ChannelPlan>> = words.iter().map(channel_plan).collect();
         Some(Parts {
             instances: instances?,
+            cgroups: cgroups::words(profile, instances.flatten(), scope, faults)?,
             nodes: resolve::nodes(profile, scope, faults)?,
             copies: copies?,
             channels: channels?,
@@ -125,8 +139,8 @@ impl Parts {
         host: &Host,
         overrides: &Overrides,
         scope: &Scope,
-    ) -> Result<(Plan, Vec<Vec<PlaceWords>>), PlanError> {
-        let Parts { instances, copies, mut channels, memory, teams: parts, .. } = self;
+    ) -> Result<Unplaced, PlanError> {
+        let Parts { instances, cgroups, copies, mut channels, memory, teams: parts, .. } = self;
         let (duration_ns, warmup_ns, mut notes) = (self.duration_ns, self.warmup_ns, self.notes);
         let (mut teams, mut spans, mut words) = (Vec::new(), Vec::new(), Vec::new());
         for part in parts {
@@ -173,6 +187,8 @@ impl Parts {
             nodes: nodes(host),
             instances: instances.unwrap_or(1),
             own_processes: instances.is_some(),
+            cgroups: Vec::new(),
+            own_cgroup: host.limits.cgroup_v2.clone(),
             copies,
             channels,
             memory,
@@ -182,7 +198,7 @@ impl Parts {
             needs: Needs::default(),
             notes,
         };
-        Ok((plan, words))
+        Ok(Unplaced { plan, words, cgroups })
     }
 }
 

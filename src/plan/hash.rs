@@ -3,7 +3,7 @@
 //! Left out is what does not change the work: the profile's name and texts, notes, needs, and the
 //! seed, which draws another sample of the same work. Must not know: who compares.
 
-use super::{ChannelPlan, MemoryPlan, Plan, PlanCpu, PlanNode, TeamPlan};
+use super::{CgroupPlan, ChannelPlan, MemoryPlan, Plan, PlanCpu, PlanNode, TeamPlan};
 use serde::Serialize;
 use std::io;
 
@@ -13,6 +13,7 @@ struct Work<'a> {
     params: &'a [(String, String)],
     instances: u32,
     own_processes: bool,
+    cgroups: &'a [CgroupPlan],
     copies: u32,
     memory: &'a [MemoryPlan],
     channels: &'a [ChannelPlan],
@@ -29,6 +30,7 @@ pub(super) fn of(plan: &Plan) -> String {
         params: &plan.params,
         instances: plan.instances,
         own_processes: plan.own_processes,
+        cgroups: &plan.cgroups,
         copies: plan.copies,
         memory: &plan.memory,
         channels: &plan.channels,

@@ -78,6 +78,12 @@ fn region(region: &Region, around: &Around<'_>, faults: &mut Vec<Fault>) -> Opti
     })
 }
 
+/// The nodes with memory.
+pub(super) fn all_nodes(host: &Host) -> Vec<NodeId> {
+    let nodes = host.topology.nodes.iter();
+    nodes.filter(|node| node.memory_bytes != Some(0)).map(|node| node.id).collect()
+}
+
 /// The slices of one region, in all instances that have their own.
 struct Slices<'a> {
     around: &'a Around<'a>,
@@ -118,7 +124,7 @@ impl Slices<'_> {
                 }
             }
         }
-        let known = self.all_nodes();
+        let known = all_nodes(self.around.host);
         if let (true, Some(first)) = (self.around.lenient, known.first()) {
             nodes.iter_mut().filter(|node| !known.contains(node)).for_each(|node| *node = *first);
         }
@@ -128,18 +134,14 @@ impl Slices<'_> {
         Some(nodes)
     }
 
-    /// The nodes with memory.
-    fn all_nodes(&self) -> Vec<NodeId> {
-        let nodes = self.around.host.topology.nodes.iter();
-        nodes.filter(|node| node.memory_bytes != Some(0)).map(|node| node.id).collect()
-    }
-
     fn policies(&self, word: &Word, faults: &mut Vec<Fault>) -> Option<Vec<MemoryPolicy>> {
         let text = self.around.scope.word(word).to_owned();
         let resolved = Word { text: text.clone(), span: word.span.clone() };
         Some(match text.split_once(':') {
             None if text == "default" => vec![MemoryPolicy::Default],
-            None if text == "interleave" => vec![MemoryPolicy::Interleave(self.all_nodes())],
+            None if text == "interleave" => {
+                vec![MemoryPolicy::Interleave(all_nodes(self.around.host))]
+            }
             Some(("bind", rest)) => {
                 let nodes = self.nodes(&resolved, rest, faults)?.into_iter();
                 nodes.map(|node| MemoryPolicy::Bind(vec![node])).collect()

@@ -7,6 +7,7 @@
 //! `check.rs` asks whether that can work, `placement.rs` and `needs.rs` whether it can work here.
 
 mod build;
+mod cgroups;
 mod check;
 mod compile;
 mod error;
@@ -65,6 +66,10 @@ pub struct Plan {
     pub instances: u32,
     /// Whether instances are processes of their own; else there is one, in the caller's process.
     pub own_processes: bool,
+    /// By instance; empty: they are in our own.
+    pub cgroups: Vec<CgroupPlan>,
+    /// The directory of our own, below which they are.
+    pub own_cgroup: Option<String>,
     /// Over all instances.
     pub copies: u32,
     pub channels: Vec<ChannelPlan>,
@@ -91,6 +96,17 @@ pub struct PlanNode {
     pub has_memory: bool,
     /// The node with memory that is farthest from it; of several as far, the one behind it.
     pub farthest: NodeId,
+}
+
+/// The cgroup of an instance; `None` leaves what the kernel has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CgroupPlan {
+    pub cpus: Option<CpuList>,
+    pub node: Option<NodeId>,
+    pub weight: Option<u32>,
+    /// CPU time in each period (ns).
+    pub quota_ns: Option<u64>,
+    pub period_ns: u64,
 }
 
 /// A region of memory in each instance, or one for all: `count` slices of `slice_bytes` each, one

@@ -108,6 +108,11 @@ pub(super) fn words(team: &Team, size: u32, scope: &Scope, faults: &mut Vec<Faul
     }
 }
 
+/// What a word names, which may depend on `instance`.
+pub(super) fn part(word: &Option<Word>, scope: &Scope, faults: &mut Vec<Fault>) -> Option<On> {
+    word.as_ref().and_then(|word| on(word, scope, faults))
+}
+
 fn on(word: &Word, scope: &Scope, faults: &mut Vec<Fault>) -> Option<On> {
     let text = scope.word(word).to_owned();
     let resolved = Word { text, span: word.span.clone() };

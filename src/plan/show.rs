@@ -111,7 +111,8 @@ fn head(plan: &Plan, lines: &mut Lines) {
     };
     if plan.own_processes {
         let instances = counted(plan.instances.into(), "instance");
-        lines.line(1, &format!("process  {instances}, each an address space of its own"));
+        let cgroup = if plan.cgroups.is_empty() { "" } else { ", each in a cgroup of its own" };
+        lines.line(1, &format!("process  {instances}, each an address space of its own{cgroup}"));
     }
     lines.line(1, &format!("tasks    {tasks}"));
     lines.line(1, &format!("machine  {}", machine(plan)));

@@ -95,6 +95,7 @@ impl Profile {
             params: Vec::new(),
             copies: Expr::number(1.0, Unit::Count),
             instances: None,
+            cgroup: None,
             nodes: None,
             duration: None,
             warmup: None,

@@ -89,6 +89,12 @@ pub const PROFILE: &[KeyRow] = &[
         "address spaces that each run the whole pattern, in processes of their own",
     ),
     row(
+        "cgroup",
+        Form::Table(CGROUP),
+        Means("instances are in schedload's own"),
+        "a cgroup (version 2) for each instance",
+    ),
+    row(
         "nodes",
         number(Unit::Count, 1.0),
         Default("1"),
@@ -111,6 +117,29 @@ pub const PROFILE: &[KeyRow] = &[
     row("channel", Form::Table(&[]), Means("none"), "ways for tasks to wake each other"),
     row("memory", Form::Table(&[]), Means("none"), "regions of memory"),
     row("team", Form::Table(&[]), Required("[team.NAME]"), "identical tasks"),
+];
+
+/// The keys of `cgroup`.
+pub const CGROUP: &[KeyRow] = &[
+    row(
+        "cpus",
+        Form::Word(&[]),
+        Means("not set"),
+        "cpuset.cpus, written as a team's `on`: `node:instance`",
+    ),
+    row(
+        "mems",
+        number(Unit::Count, 0.0),
+        Means("not set"),
+        "cpuset.mems: a node, such as `instance`",
+    ),
+    row("weight", between(1.0, 10_000.0), Means("100, the kernel's"), "cpu.weight"),
+    row(
+        "max",
+        Form::Number { unit: Some(Unit::Share), min: 0.01, max: 1e6 },
+        Means("no limit"),
+        "cpu.max: CPU time, in CPUs; `50%` is half of one",
+    ),
 ];
 
 /// The keys of a row of `[param]`.

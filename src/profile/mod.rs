@@ -38,6 +38,8 @@ pub struct Profile {
     pub copies: Expr,
     /// Address spaces that each run the whole pattern; `None`: threads are in our own process.
     pub instances: Option<Expr>,
+    /// A cgroup for each instance.
+    pub cgroup: Option<Cgroup>,
     /// NUMA nodes with memory that it takes to mean anything; `None`: one.
     pub nodes: Option<Expr>,
     /// Length of the measured window (ns). Without it the run ends when its foreground teams do.
@@ -111,6 +113,20 @@ pub struct Channel {
     pub count: Expr,
     /// Default size of a message (bytes); a step may give its own.
     pub bytes: Option<Expr>,
+}
+
+/// A cgroup (version 2) of an instance; `None` leaves what the kernel has.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Cgroup {
+    pub span: Span,
+    /// Written as a team's `on`.
+    pub cpus: Option<Word>,
+    /// A node.
+    pub mems: Option<Expr>,
+    /// 1 to 10,000.
+    pub weight: Option<Expr>,
+    /// CPU time, in CPUs.
+    pub max: Option<Expr>,
 }
 
 /// A region of memory: `count` slices, one behind the other.

@@ -117,6 +117,7 @@ impl Reader<'_> {
             params,
             copies: copies.unwrap_or_else(|| Expr::number(1.0, Unit::Count)),
             instances: self.number(table, "instances", Scope::Profile),
+            cgroup: self.cgroup(table),
             nodes: self.number(table, "nodes", Scope::Profile),
             duration: self.number(table, "duration", Scope::Profile),
             warmup: self.number(table, "warmup", Scope::Profile),

@@ -6,8 +6,8 @@
 use crate::base::Unit;
 use crate::profile::keys::{FACTS, is_name};
 use crate::profile::{
-    Action, Address, Channel, Choice, Expr, Param, ParamValue, Profile, Region, Step, Team, Use,
-    Which, Word,
+    Action, Address, Cgroup, Channel, Choice, Expr, Param, ParamValue, Profile, Region, Step, Team,
+    Use, Which, Word,
 };
 use std::fmt::Write;
 
@@ -20,6 +20,7 @@ impl Profile {
             line(&mut out, "copies", &number(&self.copies));
         }
         optional(&mut out, "instances", self.instances.as_ref().map(number));
+        optional(&mut out, "cgroup", self.cgroup.as_ref().map(cgroup));
         optional(&mut out, "nodes", self.nodes.as_ref().map(number));
         optional(&mut out, "duration", self.duration.as_ref().map(number));
         optional(&mut out, "warmup", self.warmup.as_ref().map(number));
@@ -145,6 +146,15 @@ fn print_channel(out: &mut String, channel: &Channel) {
         line(out, "count", &number(&channel.count));
     }
     optional(out, "bytes", channel.bytes.as_ref().map(number));
+}
+
+fn cgroup(cgroup: &Cgroup) -> String {
+    let mut fields = Fields::new();
+    fields.extend(cgroup.cpus.as_ref().map(|cpus| ("cpus", word(cpus))));
+    fields.extend(cgroup.mems.as_ref().map(|mems| ("mems", number(mems))));
+    fields.extend(cgroup.weight.as_ref().map(|weight| ("weight", number(weight))));
+    fields.extend(cgroup.max.as_ref().map(|max| ("max", number(max))));
+    inline(&fields)
 }
 
 fn printed_choices(choices: &[Choice]) -> String {

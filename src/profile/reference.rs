@@ -6,8 +6,8 @@
 use crate::base::unit;
 use crate::profile::expr::Function;
 use crate::profile::keys::{
-    Absent, CHANNEL, DEADLINE, FACTS, Form, KeyRow, MEMBER, MEMORY, NUMBER_MAX, PARAM, PROFILE,
-    TEAM, UCLAMP, VERBS,
+    Absent, CGROUP, CHANNEL, DEADLINE, FACTS, Form, KeyRow, MEMBER, MEMORY, NUMBER_MAX, PARAM,
+    PROFILE, TEAM, UCLAMP, VERBS,
 };
 use crate::profile::parse::described_range;
 
@@ -17,6 +17,7 @@ pub fn tables() -> Vec<(&'static str, String)> {
         ("profile-keys", keys(PROFILE)),
         ("param-keys", keys(PARAM)),
         ("channel-keys", keys(CHANNEL)),
+        ("cgroup-keys", keys(CGROUP)),
         ("memory-keys", keys(MEMORY)),
         ("verb-options", options()),
         ("team-keys", keys(TEAM)),

@@ -38,8 +38,9 @@ pub struct InstanceSample {
 pub struct Pages {
     /// By node (position in `Plan::nodes`).
     pub by_node: Vec<u32>,
-    /// Not seen: never touched, swapped out, on their way, or marked by the NUMA balancer for a hint
-    /// fault that has not come yet, which move_pages(2) of some kernels (6.1) does not see through.
+    /// Not seen: never touched, swapped out, on their way, or marked by the NUMA balancer for a
+    /// hint fault that has not come yet, which move_pages(2) of some kernels (6.1) does not see
+    /// through.
     pub absent: u32,
 }
 

@@ -127,6 +127,8 @@ pub(crate) fn plan() -> Plan {
             .into(),
         instances: 1,
         own_processes: false,
+        cgroups: Vec::new(),
+        own_cgroup: None,
         copies: 1,
         channels: vec![ChannelPlan {
             name: "inbox".to_owned(),

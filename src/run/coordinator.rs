@@ -5,6 +5,7 @@
 mod harvest;
 
 use super::areas::{AreaError, Areas};
+use super::cgroups::Cgroups;
 use super::gate::{Gate, Readiness};
 use super::leader::{self, Could};
 use super::program::Channels;
@@ -191,7 +192,9 @@ impl<'a> Coordinator<'a> {
         let begun = clock::monotonic_ns();
         let Gate { ready_out, ready_in, go_out, go_in } = gate;
         let (ready, go, event) = (ready_in.as_fd(), go_out.as_fd(), self.event.as_fd());
-        let mut leader = leader::spawn(self.plan, self.pace, self.memory, ready, go, event)
+        let cgroups = Cgroups::make(self.plan, self.plan.own_cgroup.as_deref())?;
+        let doors = cgroups.doors();
+        let mut leader = leader::spawn(self.plan, &doors, self.pace, self.memory, ready, go, event)
             .map_err(RunError::system("starting /proc/self/exe as the leader process"))?;
         // From now on only the leader and its tasks hold it, so that its end is theirs.
         drop(ready_in);

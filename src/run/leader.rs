@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::path::PathBuf;
 use std::process::Child;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -41,6 +42,8 @@ static CAN_LEAD: AtomicBool = AtomicBool::new(false);
 #[derive(Serialize, Deserialize)]
 struct Orders {
     plan: Plan,
+    /// By instance, the file through which its processes go into their cgroup.
+    doors: Vec<PathBuf>,
     pace: Pace,
 }
 
@@ -56,6 +59,7 @@ pub(super) enum Could {
     Bind,
     AdviseHuge,
     SetPolicy,
+    EnterCgroup,
 }
 
 /// The calls that place memory.
@@ -77,6 +81,7 @@ impl Could {
             2 => "open the channels",
             3 => "fork a task",
             4 => "start a thread",
+            9 => "enter the cgroup of its instance",
             _ => "lead",
         }
     }
@@ -102,13 +107,14 @@ pub(super) fn can_lead() -> bool {
 /// Starts the leader of a run. It holds `ready` open until it has reaped everybody.
 pub(super) fn spawn(
     plan: &Plan,
+    doors: &[PathBuf],
     pace: Pace,
     memory: &Memory,
     ready: BorrowedFd<'_>,
     go: BorrowedFd<'_>,
     event: BorrowedFd<'_>,
 ) -> Result<Child, Errno> {
-    let orders = Orders { plan: plan.clone(), pace };
+    let orders = Orders { plan: plan.clone(), doors: doors.to_vec(), pace };
     let text = serde_json::to_vec(&orders).map_err(|_| Errno(libc::EINVAL))?;
     let file = fd::memory_file(&text)?;
     let fds = [file.as_fd(), memory.shared.file(), ready, go, event];
@@ -146,7 +152,7 @@ fn lead() -> i32 {
         seeds: &seeds,
         at_work: &at_work,
     };
-    let children = Children { stage: &stage };
+    let children = Children { stage: &stage, doors: &orders.doors };
     if let Err((could, errno)) = children.start() {
         children.could_not(could, errno);
     }
@@ -161,6 +167,7 @@ fn lead() -> i32 {
 /// The processes of a run.
 struct Children<'a> {
     stage: &'a Stage<'a>,
+    doors: &'a [PathBuf],
 }
 
 impl Children<'_> {
@@ -207,6 +214,11 @@ impl Children<'_> {
             copies.flat_map(|(copy, it)| crew::workers(stage, copy, it, &areas, form)).collect()
         };
         let (mut processes, mut threads) = (workers(Form::Processes), workers(Form::Threads));
+        let enter = || match self.doors.get(instance as usize) {
+            // 0 is whoever writes it.
+            Some(door) => fd::write_file(door, "0"),
+            None => Ok(()),
+        };
         let touch = || match areas.touch(plan, instance, Sharing::Process, &|| self.over()) {
             Ok(()) => true,
             Err(error) => {
@@ -218,14 +230,14 @@ impl Children<'_> {
         for worker in &mut processes {
             let one = std::slice::from_mut(worker);
             self.fork(forker, one, |one| {
-                if touch() {
+                if self.could(Could::EnterCgroup, enter()) && touch() {
                     one[0].run();
                 }
             })?;
         }
         if !threads.is_empty() {
             self.fork(forker, &mut threads, |workers| {
-                if touch() {
+                if self.could(Could::EnterCgroup, enter()) && touch() {
                     self.run_threads(workers);
                 }
             })?;
@@ -312,6 +324,11 @@ impl Children<'_> {
             failure::announce(memory, task);
         }
         self.wake_coordinator();
+    }
+
+    /// Whether it was done; else it is told.
+    fn could(&self, could: Could, done: Result<(), Errno>) -> bool {
+        done.map_err(|errno| self.could_not(could, errno)).is_ok()
     }
 
     fn could_not(&self, could: Could, errno: Errno) {

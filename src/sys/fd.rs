@@ -120,6 +120,12 @@ fn write_rest(fd: RawFd, buffer: &[u8], mut done: usize) -> Result<(), Broken> {
     Ok(())
 }
 
+/// Writes a file of the kernel that is there, in one call.
+pub fn write_file(path: &std::path::Path, text: &str) -> Result<(), Errno> {
+    let file = std::fs::OpenOptions::new().write(true).open(path)?;
+    raw::write(file.as_raw_fd(), text.as_bytes()).map(|_| ())
+}
+
 /// Reads a small file of /proc into `buffer` without allocating; what does not fit is left out.
 pub fn read_start<'a>(path: &std::ffi::CStr, buffer: &'a mut [u8]) -> Result<&'a [u8], Errno> {
     // SAFETY: the path is a C string; the descriptor is ours when the call succeeds.

@@ -5,8 +5,8 @@
 use super::number::Scope;
 use super::reader::{Instances, Key, Named, Reader, Table, Value, stand_in};
 use crate::base::Unit;
-use crate::profile::keys::{MEMORY, VerbRow};
-use crate::profile::{Action, Expr, Region, Use, Word};
+use crate::profile::keys::{CGROUP, MEMORY, VerbRow};
+use crate::profile::{Action, Cgroup, Expr, Region, Use, Word};
 
 impl Reader<'_> {
     pub fn memory(&mut self, value: &Value<'_>) -> Vec<Region> {
@@ -29,6 +29,16 @@ impl Reader<'_> {
         // However many slices it has, its bare name is the whole of it.
         self.regions.push((name.clone(), Instances::One));
         Region { name, span: key.span(), bytes, count, first_touch, policy, huge, shared }
+    }
+
+    /// The `cgroup` of a profile.
+    pub fn cgroup(&mut self, table: &Table<'_>) -> Option<Cgroup> {
+        let (key, value) = table.entry("cgroup")?;
+        let table = self.table(value, "`cgroup`".to_owned(), key.span(), CGROUP);
+        let cpus = table.has("cpus").then(|| self.word(&table, "cpus")).flatten();
+        let mut number = |key| self.number(&table, key, Scope::Team);
+        let (mems, weight, max) = (number("mems"), number("weight"), number("max"));
+        Some(Cgroup { span: key.span(), cpus, mems, weight, max })
     }
 
     /// A step whose verb is one of memory; the row says which options there are.

@@ -4,15 +4,17 @@
 //! Must not know: how the product looks at pages.
 
 use super::Check;
-use super::kernel_files::Knob;
+use super::kernel_files::{self, Knob};
 use super::numa_maps;
 use super::program::{self, Run, Started};
 use crate::shape::Shape;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub const PLACED: &[Check] =
-    &[Check { name: "moves::pages_are_where_they_were_asked_for", body: pages_are_placed }];
+pub const PLACED: &[Check] = &[
+    Check { name: "moves::pages_are_where_they_were_asked_for", body: pages_are_placed },
+    Check { name: "moves::instances_have_cgroups_of_their_own", body: cgroups_of_instances },
+];
 
 pub const WHO: &[Check] = &[
     Check { name: "moves::memory_goes_to_the_task_at_age_0", body: memory_moves },
@@ -176,4 +178,52 @@ fn numa01_stays(shape: &Shape) {
     let _off = Knob::numa_balancing("0");
     let shares = numa01(shape);
     assert!(shares.iter().all(|share| *share == 1.0), "pages left the first node: {shares:?}");
+}
+
+/// Each instance is in a cgroup of its own with the CPUs and the node that it was given; afterwards
+/// the cgroups are gone, and what was enabled for them is disabled again.
+fn cgroups_of_instances(shape: &Shape) {
+    let nodes = shape.nodes_in_use();
+    let control = || kernel_files::read("/sys/fs/cgroup/cgroup.subtree_control");
+    let before = control();
+    let path = program::profile(&format!(
+        "instances = 2\n\
+         cgroup = {{ cpus = 'node:{} + instance * ({} - {})', mems = '{} + instance * ({} - {})', \
+         weight = 200, max = '150%' }}\n\
+         [memory.area]\nbytes = '16MiB'\nhuge = 'never'\n\
+         [team.holder]\nsize = 2\nsteps = [ {{ sweep = 'area', access = 'write' }}, \
+         {{ sleep = '2s' }} ]\n",
+        nodes[0], nodes[1], nodes[0], nodes[0], nodes[1], nodes[0]
+    ));
+    let mut started = Started::new(&format!("schedload run {path}"));
+    let pids = started.until("both instances slept", || {
+        let pids = program::processes_with("holder-");
+        let full = |pid: &&u32| pages_of(**pid).values().sum::<u64>() >= 16 << 20;
+        (pids.iter().filter(full).count() == 2).then_some(pids)
+    });
+    let mut seen = Vec::new();
+    for pid in pids {
+        let line = kernel_files::read(&format!("/proc/{pid}/cgroup"));
+        let name = line.trim().rsplit("::/").next().unwrap().to_owned();
+        let file = |file: &str| {
+            kernel_files::read(&format!("/sys/fs/cgroup/{name}/{file}")).trim().to_owned()
+        };
+        assert_eq!(file("cpu.weight"), "200");
+        assert_eq!(file("cpu.max"), "150000 100000");
+        let node: usize = file("cpuset.mems").parse().unwrap();
+        let cpus = crate::cpulist::parse(&file("cpuset.cpus"));
+        assert_eq!(cpus, shape.usable_of_nodes()[node], "the CPUs of node {node}");
+        assert!(share(&pages_of(pid), node) > 0.99, "pages elsewhere: {:?}", pages_of(pid));
+        seen.push(node);
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, [nodes[0], nodes[1]]);
+    started.end();
+    let left = std::fs::read_dir("/sys/fs/cgroup").unwrap().flatten();
+    let left: Vec<_> = left
+        .map(|entry| entry.file_name())
+        .filter(|name| name.to_string_lossy().starts_with("schedload"))
+        .collect();
+    assert!(left.is_empty(), "left behind: {left:?}");
+    assert_eq!(control(), before);
 }

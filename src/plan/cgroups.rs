@@ -1,0 +1,100 @@
+//! A cgroup for each instance: its CPUs, nodes and shares, resolved for this machine.
+//!
+//! Must not know: how a cgroup is made.
+
+use super::memory::all_nodes;
+use super::number::{self, Wanted};
+use super::placement::{self, Members, PlaceWords};
+use super::scope::Scope;
+use super::{CgroupPlan, Overrides, Refusal};
+use crate::base::{NodeId, Unit};
+use crate::host::Host;
+use crate::profile::{Cgroup, Fault, Profile};
+
+/// cpu.weight takes 1 to 10,000 (Documentation/admin-guide/cgroup-v2.rst, v6.12).
+const WEIGHT_MAX: u32 = 10_000;
+/// The period of cpu.max that the kernel has by default (ns).
+const PERIOD_NS: u64 = 100_000_000;
+
+/// The words of an instance's cgroup, its places still to be asked of the machine.
+pub(super) struct CgroupWords {
+    cpus: PlaceWords,
+    mems: Option<NodeId>,
+    weight: Option<u32>,
+    quota_ns: Option<u64>,
+}
+
+/// By instance; empty if the profile has none. `None` only with a fault.
+pub(super) fn words(
+    profile: &Profile,
+    instances: Option<u32>,
+    scope: &Scope,
+    faults: &mut Vec<Fault>,
+) -> Option<Vec<CgroupWords>> {
+    let Some(cgroup) = &profile.cgroup else {
+        return Some(Vec::new());
+    };
+    let Some(instances) = instances else {
+        let message = "a cgroup is of an instance, and threads are in schedload's own process";
+        let fault = Fault::new(cgroup.span.clone(), message);
+        faults.push(fault.with_help("add `instances = 1`, or as many as there shall be"));
+        return None;
+    };
+    let one = |instance| one(cgroup, &scope.in_team(1).in_instance(instance), faults);
+    (0..instances).map(one).collect()
+}
+
+fn one(cgroup: &Cgroup, scope: &Scope, faults: &mut Vec<Fault>) -> Option<CgroupWords> {
+    let before = faults.len();
+    let cpus = placement::part(&cgroup.cpus, scope, faults);
+    let mut number = |expr: &Option<crate::profile::Expr>, wanted: &Wanted| {
+        expr.as_ref().and_then(|expr| number::whole(expr, wanted, scope, faults))
+    };
+    let node = Wanted::new("the cgroup's node", Unit::Count, 0.0, f64::from(u32::MAX));
+    let mems = number(&cgroup.mems, &node).map(|node| NodeId(node as u32));
+    let weight = number(&cgroup.weight, &Wanted::count("the cgroup's weight", 1, WEIGHT_MAX));
+    // At least what the kernel takes: 1 ms of 100.
+    let max = number(&cgroup.max, &Wanted::new("the cgroup's CPUs", Unit::Share, 0.01, 1e6));
+    (faults.len() == before).then(|| CgroupWords {
+        cpus: PlaceWords { on: cpus, ..PlaceWords::default() },
+        mems,
+        weight: weight.map(|weight| weight as u32),
+        quota_ns: max.map(|max| (max * PERIOD_NS as f64) as u64),
+    })
+}
+
+/// The cgroups on this machine, or what stands against them.
+pub(super) fn on_this_host(
+    words: &[CgroupWords],
+    host: &Host,
+    overrides: &Overrides,
+) -> Result<Vec<CgroupPlan>, Vec<Refusal>> {
+    if words.is_empty() {
+        return Ok(Vec::new());
+    }
+    if host.made_up.is_none() && host.limits.cgroup_v2.is_none() {
+        let message = "the profile gives each instance a cgroup, and no file system of cgroups v2 \
+                       is mounted here";
+        let help = "run it where cgroups v2 are, or without `cgroup`";
+        return Err(vec![Refusal::new(message).with_help(help)]);
+    }
+    let nodes = all_nodes(host);
+    let plan = |words: &CgroupWords| {
+        let lenient = overrides.allow_single_node;
+        let members = Members { team: "of a cgroup", size: 1, copies: 1, lenient };
+        let cpus = placement::assign(std::slice::from_ref(&words.cpus), &members, host)?;
+        let node = words.mems.filter(|node| !lenient || nodes.contains(node));
+        if let Some(node) = node.filter(|node| !nodes.contains(node)) {
+            let message = format!("node {} has no memory for a cgroup", node.0);
+            return Err(vec![Refusal::new(message).with_help("ask for another")]);
+        }
+        Ok(CgroupPlan {
+            cpus: cpus.into_iter().next(),
+            node,
+            weight: words.weight,
+            quota_ns: words.quota_ns,
+            period_ns: PERIOD_NS,
+        })
+    };
+    words.iter().map(plan).collect()
+}

@@ -1,0 +1,104 @@
+//! The cgroups of a run's instances: made before its processes, gone after them.
+//!
+//! Children of our own cgroup (version 2). Controllers that have to be enabled for them are
+//! disabled again. Must not know: what runs in them.
+
+use super::RunError;
+use crate::plan::{CgroupPlan, Plan};
+use crate::sys::{Errno, clock, fd};
+use std::path::{Path, PathBuf};
+
+/// Removes them when dropped.
+#[derive(Debug, Default)]
+pub(super) struct Cgroups {
+    made: Vec<PathBuf>,
+    /// What was enabled: the file, and the word that undoes it.
+    enabled: Option<(PathBuf, String)>,
+}
+
+impl Cgroups {
+    /// A cgroup for each instance of the plan that wants one, below `own`, our own cgroup.
+    pub(super) fn make(plan: &Plan, own: Option<&str>) -> Result<Cgroups, RunError> {
+        let mut cgroups = Cgroups::default();
+        let Some(own) = own.map(Path::new).filter(|_| !plan.cgroups.is_empty()) else {
+            return Ok(cgroups);
+        };
+        cgroups.enable(own, &plan.cgroups)?;
+        for (instance, cgroup) in plan.cgroups.iter().enumerate() {
+            let name = format!("schedload-{}-{instance}", std::process::id());
+            let path = own.join(name);
+            let made = std::fs::create_dir(&path).map_err(Errno::from);
+            made.map_err(failed(&path))?;
+            cgroups.made.push(path.clone());
+            for (file, value) in settings(cgroup) {
+                let path = path.join(file);
+                fd::write_file(&path, &value).map_err(failed(&path))?;
+            }
+        }
+        Ok(cgroups)
+    }
+
+    /// The files through which processes come in, by instance.
+    pub(super) fn doors(&self) -> Vec<PathBuf> {
+        self.made.iter().map(|path| path.join("cgroup.procs")).collect()
+    }
+
+    fn enable(&mut self, own: &Path, plans: &[CgroupPlan]) -> Result<(), RunError> {
+        let path = own.join("cgroup.subtree_control");
+        let enabled = std::fs::read_to_string(&path).unwrap_or_default();
+        let wants_cpuset = plans.iter().any(|it| it.cpus.is_some() || it.node.is_some());
+        let wants_cpu = plans.iter().any(|it| it.weight.is_some() || it.quota_ns.is_some());
+        let wanted = [("cpuset", wants_cpuset), ("cpu", wants_cpu)];
+        let missing: Vec<&str> = wanted
+            .iter()
+            .filter(|(name, wants)| *wants && !enabled.split_whitespace().any(|it| it == *name))
+            .map(|(name, _)| *name)
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let words = |sign: &str| -> String {
+            let words: Vec<String> = missing.iter().map(|name| format!("{sign}{name}")).collect();
+            words.join(" ")
+        };
+        fd::write_file(&path, &words("+")).map_err(failed(&path))?;
+        self.enabled = Some((path, words("-")));
+        Ok(())
+    }
+}
+
+fn failed(path: &Path) -> impl FnOnce(Errno) -> RunError {
+    RunError::system(format!("making a cgroup for an instance: {}", path.display()))
+}
+
+/// Files and what is written into them.
+fn settings(cgroup: &CgroupPlan) -> Vec<(&'static str, String)> {
+    let us = |ns: u64| ns / 1000;
+    let quota = cgroup.quota_ns.map(|ns| format!("{} {}", us(ns), us(cgroup.period_ns)));
+    let all = [
+        ("cpuset.cpus", cgroup.cpus.as_ref().map(ToString::to_string)),
+        ("cpuset.mems", cgroup.node.map(|node| node.0.to_string())),
+        ("cpu.weight", cgroup.weight.map(|weight| weight.to_string())),
+        ("cpu.max", quota),
+    ];
+    all.into_iter().filter_map(|(file, value)| Some((file, value?))).collect()
+}
+
+impl Drop for Cgroups {
+    fn drop(&mut self) {
+        /// A process that was just reaped may hold its cgroup a little longer.
+        const TRIES: u32 = 200;
+        const PAUSE_NS: u64 = 5_000_000;
+        for path in &self.made {
+            for _ in 0..TRIES {
+                match std::fs::remove_dir(path).map_err(Errno::from) {
+                    Err(Errno(libc::EBUSY)) => drop(clock::sleep(PAUSE_NS)),
+                    _ => break,
+                }
+            }
+        }
+        if let Some((path, undo)) = self.enabled.take() {
+            let _ = fd::write_file(&path, &undo);
+        }
+    }
+}
