@@ -118,7 +118,7 @@ pub struct MemoryPlan {
     pub slice_bytes: u64,
     pub count: u32,
     pub first_touch: FirstTouch,
-    /// By slice; one for all slices if there is only one.
+    /// Instance by instance, in each by slice; one for all slices if there is only one.
     pub policies: Vec<MemoryPolicy>,
     pub huge: HugePages,
     pub sharing: Sharing,
@@ -128,13 +128,15 @@ pub struct MemoryPlan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FirstTouch {
-    /// Before the gate, the first task that names the slice as `[me]`.
+    /// Before the gate, the first team that uses the region: the slices that its members name, or,
+    /// of a region that they name as a whole, those that are their turn.
     Owner,
     /// Before the gate, the members of this team in turn.
     Team(u32),
     /// Before any task starts, the thread that starts them.
     Main,
-    /// The same, with a policy of its own meanwhile: pages go to these nodes, one for each slice.
+    /// The same, with a policy of its own meanwhile: pages go to these nodes, one for each
+    /// slice, instance by instance; or one for all.
     Nodes(Vec<NodeId>),
     /// The same, page by page over all nodes.
     Interleave,
@@ -278,7 +280,7 @@ pub enum Op {
     Forever {
         end: u32,
     },
-    /// Back to the `Loop` or `Forever` at `begin`.
+    /// Back to the `Loop`, `Forever` or `During` at `begin`.
     Again {
         begin: u32,
     },
@@ -313,7 +315,7 @@ pub enum Op {
 /// A step on memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Use {
-    /// Name of a row of `step::memory::VERBS`.
+    /// `sweep`, `touch`, `chase`, or the name of a row of `step::memory::stream::KERNELS`.
     pub verb: String,
     pub at: Slice,
     pub from: Option<Slice>,

@@ -4,7 +4,7 @@
 //! plans.
 //!
 //! ```text
-//! control | task slots | channels: state and stamp rings | one shard for each allowed CPU
+//! control | region addresses | task slots | channels: state and stamp rings | a shard for each CPU
 //! shard: counters of each team | histogram of each series
 //! ```
 

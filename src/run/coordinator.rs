@@ -1,6 +1,7 @@
 //! The thread that called: makes everything ready, opens the gate, keeps the time, ends the run.
 //!
-//! It sleeps through warm-up and window. Must not know: what tasks do.
+//! It sleeps through warm-up and window, but for looks at where tasks and pages are. Must not know:
+//! what tasks do.
 
 mod harvest;
 

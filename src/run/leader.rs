@@ -1,10 +1,11 @@
 //! Tasks as processes: a leader is this program started again, which forks them and reaps them.
 //!
 //! A process with threads cannot be forked safely, and the caller may have any number; a fresh
-//! leader has one. It reads its plan from a descriptor, opens the channels of one copy at a time
-//! (so that a task inherits the descriptors of its own copy only), forks the copy's tasks, closes
-//! the channels, and in the end waits for all. Thread teams beside process teams get a process of
-//! their own in each copy. Must not know: the window, what ends a run.
+//! leader has one. It reads its plan from a descriptor, maps the regions and opens the channels of
+//! one address space's copies at a time (so that a task inherits the descriptors of its own only),
+//! forks their tasks, closes the channels, and in the end waits for all. Thread teams get a process
+//! of their own: one in each instance, or, beside process teams, in each copy. Must not know: the
+//! window, what ends a run.
 
 use super::areas::{AreaError, Areas};
 use super::gate::TaskGate;
@@ -257,7 +258,7 @@ impl Children<'_> {
         (row.map_or(Could::Map, |(could, _)| *could), error.errno)
     }
 
-    /// In a process of their own: the thread teams of a copy.
+    /// In a process of their own: the thread teams of an address space.
     fn run_threads(&self, workers: &mut [Worker<'_>]) {
         thread::crew(self.stage.seeds, |crew| {
             if let Err(errno) = crew::start(crew, workers) {
