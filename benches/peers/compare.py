@@ -15,32 +15,18 @@ import pathlib
 import re
 import resource
 import shutil
-import signal
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Callable
+
+import memory
+from tools import Failure, Sample, progress, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MIN_PAIRS = 10
-
-
-class Failure(Exception):
-    """A tool could not be run or did not say what it should."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Sample:
-    """What one run of a tool took."""
-
-    own_s: float  # The time the tool itself reports for the work.
-    wall_s: float  # From its start to its end, its children's included.
-    cpu_s: float  # User and system time of all its processes.
-    switches: float  # Voluntary and involuntary, of all its processes.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,43 +117,6 @@ def cases(n_loops: int) -> list[Case]:
     return found
 
 
-def run(argv: list[str], read_own: Callable[[str], float], limit_s: float) -> Sample:
-    """Runs a command to its end and takes its resources from wait4."""
-    shown = " ".join(argv)
-    with tempfile.TemporaryFile("w+") as output:
-        begin = time.perf_counter()
-        try:
-            child = subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, "LC_ALL": "C"},
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise Failure(f"{argv[0]} did not start: {error.strerror}") from error
-        alarm = threading.Timer(limit_s, os.killpg, (child.pid, signal.SIGKILL))
-        alarm.start()
-        _, status, usage = os.wait4(child.pid, 0)
-        wall_s = time.perf_counter() - begin
-        alarm.cancel()
-        child.returncode = os.waitstatus_to_exitcode(status)
-        output.seek(0)
-        text = output.read()
-    if child.returncode == -signal.SIGKILL:
-        raise Failure(f"`{shown}` took longer than {limit_s:.0f} s and was killed")
-    if child.returncode != 0:
-        last = (text.strip().splitlines() or ["no output"])[-1]
-        raise Failure(f"`{shown}` ended with {child.returncode}: {last}")
-    return Sample(
-        own_s=read_own(text),
-        wall_s=wall_s,
-        cpu_s=usage.ru_utime + usage.ru_stime,
-        switches=usage.ru_nvcsw + usage.ru_nivcsw,
-    )
-
-
 def run_ours(case: Case, binaries: pathlib.Path, limit_s: float) -> Sample:
     with tempfile.TemporaryDirectory() as directory:
         report = pathlib.Path(directory) / "report.json"
@@ -207,11 +156,6 @@ def run_pairs(case: Case, options: argparse.Namespace) -> list[tuple[Sample, Sam
         pairs.append((ours, run_peer(case, options.limit)))
     progress("")
     return pairs[1:]
-
-
-def progress(text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def table(case: Case, pairs: list[tuple[Sample, Sample]]) -> list[str]:
@@ -338,9 +282,10 @@ def parse_options() -> argparse.Namespace:
 
 def main() -> int:
     options = parse_options()
-    chosen = [case for case in cases(options.n) if options.only in case.name]
+    every = [*cases(options.n), *memory.cases()]
+    chosen = [case for case in every if options.only in case.name]
     if not chosen:
-        names = ", ".join(case.name for case in cases(options.n))
+        names = ", ".join(case.name for case in every)
         print(f"no case has `{options.only}` in its name; there are: {names}", file=sys.stderr)
         return 2
     today = datetime.date.today().isoformat()
@@ -348,7 +293,8 @@ def main() -> int:
         f"# schedload and its peers, {today}",
         "",
         f"{options.pairs} pairs, ours and the peer in turn, after one that is discarded. A ratio "
-        "is ours divided by the peer's: below 1, schedload takes less.",
+        "is ours divided by the peer's: below 1, schedload takes less; of bytes/s, above 1, it is "
+        "faster.",
         "",
         *machine(options.binaries),
         "",
@@ -356,7 +302,8 @@ def main() -> int:
     print("\n".join(document), flush=True)
     n_failed = 0
     for case in chosen:
-        lines, compared = section(case, options)
+        of_memory = isinstance(case, memory.Case)
+        lines, compared = (memory.section if of_memory else section)(case, options)
         print("\n".join(lines), flush=True)
         document += lines
         n_failed += not compared

@@ -1,8 +1,8 @@
 /*
  * The triad of STREAM and memset as plain C, to compare the memory steps with.
  *
- * gcc -O3 -DELEMENTS=N memory.c; ./a.out triad|zero ROUNDS prints the seconds of CPU time of each
- * round, one a line.
+ * gcc -O3 -DELEMENTS=N memory.c; ./a.out triad|zero ROUNDS [wall] prints the seconds of each round,
+ * of CPU time or by the clock on the wall, one a line.
  */
 #define _POSIX_C_SOURCE 199309L
 #include <stdio.h>
@@ -12,11 +12,13 @@
 
 static double a[ELEMENTS], b[ELEMENTS], c[ELEMENTS];
 
+static clockid_t the_clock = CLOCK_THREAD_CPUTIME_ID;
+
 static double now_s(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	clock_gettime(the_clock, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -32,6 +34,8 @@ int main(int argc, char **argv)
 	int rounds = argc > 2 ? atoi(argv[2]) : 1;
 	double start;
 
+	if (argc > 3 && !strcmp(argv[3], "wall"))
+		the_clock = CLOCK_MONOTONIC;
 	for (size_t i = 0; i < ELEMENTS; i++) {
 		a[i] = 1.0;
 		if (!zero) {

@@ -1,0 +1,70 @@
+"""Running a tool to its end, and what that took.
+
+Must not know: which tools there are, what is compared.
+"""
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+
+
+class Failure(Exception):
+    """A tool could not be run or did not say what it should."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """What one run of a tool took."""
+
+    own_s: float  # The time the tool itself reports for the work.
+    wall_s: float  # From its start to its end, its children's included.
+    cpu_s: float  # User and system time of all its processes.
+    switches: float  # Voluntary and involuntary, of all its processes.
+
+
+def run(argv: list[str], read_own: Callable[[str], float], limit_s: float) -> Sample:
+    """Runs a command to its end and takes its resources from wait4."""
+    shown = " ".join(argv)
+    with tempfile.TemporaryFile("w+") as output:
+        begin = time.perf_counter()
+        try:
+            child = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "LC_ALL": "C"},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise Failure(f"{argv[0]} did not start: {error.strerror}") from error
+        alarm = threading.Timer(limit_s, os.killpg, (child.pid, signal.SIGKILL))
+        alarm.start()
+        _, status, usage = os.wait4(child.pid, 0)
+        wall_s = time.perf_counter() - begin
+        alarm.cancel()
+        child.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        text = output.read()
+    if child.returncode == -signal.SIGKILL:
+        raise Failure(f"`{shown}` took longer than {limit_s:.0f} s and was killed")
+    if child.returncode != 0:
+        last = (text.strip().splitlines() or ["no output"])[-1]
+        raise Failure(f"`{shown}` ended with {child.returncode}: {last}")
+    return Sample(
+        own_s=read_own(text),
+        wall_s=wall_s,
+        cpu_s=usage.ru_utime + usage.ru_stime,
+        switches=usage.ru_nvcsw + usage.ru_nivcsw,
+    )
+
+
+def progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
