@@ -77,7 +77,12 @@ impl Spawned {
         let begun = spawned(case, instance).filter_map(|task| task.begun);
         let first_ns = begun.map(|begun| begun.at_ns).min();
         let before = |at: u64| first_ns.is_some_and(|first| at < first);
-        let last = seen.iter().rfind(|(at, seen)| before(*at) && seen.is_some());
+        let n_others = tasks(case, instance).count() - spawned(case, instance).count();
+        // A look before all of them had passed the gate has not seen all of them.
+        let sees_all = |seen: &Option<&InstanceSample>| {
+            seen.is_some_and(|seen| seen.tasks.iter().sum::<u32>() as usize == n_others)
+        };
+        let last = seen.iter().rfind(|(at, seen)| before(*at) && sees_all(seen));
         let others = match last {
             Some((_, Some(seen))) => numbers(&seen.tasks),
             _ => Self::begun_before(case, instance),

@@ -127,7 +127,7 @@ fn started(case: &Case<'_>, how: &str) -> Option<String> {
 
 /// More of a region elsewhere than its policy or first touch allows, at the first look that told.
 fn astray(case: &Case<'_>, instance: u32, at: usize, region: &MemoryPlan) -> Option<String> {
-    let room = room(case, region)?;
+    let room = room(case, instance, region)?;
     let mut samples = case.recording.timeline.samples.iter();
     let pages = samples
         .find_map(|sample| sample.instances.get(instance as usize)?.regions.get(at)?.value())?;
@@ -154,17 +154,19 @@ fn astray(case: &Case<'_>, instance: u32, at: usize, region: &MemoryPlan) -> Opt
 
 /// The most that may be on each node, as a share of the region; `None` if the plan leaves that to
 /// the kernel and to where a task happens to run. Free memory decides over a preferred node.
-fn room(case: &Case<'_>, region: &MemoryPlan) -> Option<Vec<f64>> {
+fn room(case: &Case<'_>, instance: u32, region: &MemoryPlan) -> Option<Vec<f64>> {
     let slices = region.count.max(1);
     let mut room = vec![0.0; case.plan.nodes.len()];
     for slice in 0..slices as usize {
-        let policy = region.policies.get(slice).or(region.policies.first());
+        // Policies and nodes are listed instance by instance.
+        let at = instance as usize * slices as usize + slice;
+        let policy = region.policies.get(at % region.policies.len().max(1));
         let (nodes, even) = match (policy, &region.first_touch) {
             (Some(MemoryPolicy::Bind(nodes)), _) => (nodes.clone(), false),
             (Some(MemoryPolicy::Preferred(node)), _) => (vec![*node], false),
             (Some(MemoryPolicy::Interleave(nodes)), _) => (nodes.clone(), true),
             (_, FirstTouch::Nodes(nodes)) => {
-                (nodes.get(slice % nodes.len().max(1)).copied().into_iter().collect(), false)
+                (nodes.get(at % nodes.len().max(1)).copied().into_iter().collect(), false)
             }
             (_, FirstTouch::Interleave) => {
                 let all = case.plan.nodes.iter().filter(|node| node.has_memory);

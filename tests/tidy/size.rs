@@ -10,7 +10,8 @@ const FUNCTION_LINES: usize = 70;
 const LINE_COLUMNS: usize = 100;
 
 /// Files that may be longer, each with its reason: they are tables of rows.
-const LONG_FILES: &[(&str, &str)] = &[];
+const LONG_FILES: &[(&str, &str)] =
+    &[("src/profile/keys.rs", "the rows of all keys, verbs and names of the language")];
 
 pub fn check(tree: &Tree) -> Vec<Fault> {
     check_with(tree, LONG_FILES)

@@ -157,9 +157,20 @@ fn mib(n: u64) -> String {
 fn wanted(plan: &Plan) -> BTreeMap<BTreeSet<NodeId>, u64> {
     let mut wanted = BTreeMap::new();
     for region in &plan.memory {
-        let bytes = region.slice_bytes.saturating_mul(times(region, plan));
-        for slice in 0..region.count as usize {
-            let nodes = required(region, slice);
+        let instances = times(region, plan);
+        // Where all slices of all instances are alike, once will do.
+        let listed = match &region.first_touch {
+            FirstTouch::Nodes(nodes) => nodes.len().max(region.policies.len()),
+            _ => region.policies.len(),
+        };
+        let n_slices = u64::from(region.count).saturating_mul(instances);
+        let n_looked = if listed <= 1 { n_slices.min(1) } else { n_slices };
+        let bytes = match n_looked {
+            0 => 0,
+            n => region.slice_bytes.saturating_mul(n_slices / n),
+        };
+        for at in 0..n_looked as usize {
+            let nodes = required(region, at);
             if !nodes.is_empty() {
                 let sum: &mut u64 = wanted.entry(nodes.iter().copied().collect()).or_default();
                 *sum = sum.saturating_add(bytes);
@@ -169,21 +180,20 @@ fn wanted(plan: &Plan) -> BTreeMap<BTreeSet<NodeId>, u64> {
     wanted
 }
 
-/// The nodes of which a slice's pages are all to be: those of its first touch, which decides where
-/// a page is, else those of a policy that binds; none if it may be anywhere.
-fn required(region: &MemoryPlan, slice: usize) -> &[NodeId] {
-    if let FirstTouch::Nodes(nodes) = &region.first_touch {
-        return match nodes.len() {
-            0 => &[],
-            n => std::slice::from_ref(&nodes[slice % n]),
-        };
-    }
-    match region.policies.len() {
-        0 => &[],
-        n => match &region.policies[slice % n] {
-            MemoryPolicy::Bind(nodes) => nodes,
-            _ => &[],
-        },
+/// The nodes on which a slice's pages are all to be (slices of all instances counted through):
+/// those of a policy that binds, which decides whoever touches a page (mm/mempolicy.c,
+/// get_vma_policy, v6.12), else of its first touch; none if it may be anywhere.
+fn required(region: &MemoryPlan, at: usize) -> &[NodeId] {
+    let policy = match region.policies.len() {
+        0 => &MemoryPolicy::Default,
+        n => &region.policies[at % n],
+    };
+    match (policy, &region.first_touch) {
+        (MemoryPolicy::Bind(nodes), _) => nodes,
+        (MemoryPolicy::Default, FirstTouch::Nodes(nodes)) if !nodes.is_empty() => {
+            std::slice::from_ref(&nodes[at % nodes.len()])
+        }
+        _ => &[],
     }
 }
 
