@@ -10,7 +10,7 @@ use super::{Amount, Op, Pick, Slice, Use};
 use crate::base::Unit;
 use crate::profile::keys::{NUMBER_MAX, VERBS};
 use crate::profile::{self, Action, Address, Expr, Fault, Profile, Span, Step, Which, Word};
-use crate::step::work;
+use crate::step::{memory, work};
 
 /// How deep steps may nest, so that neither planning nor running needs more than a fixed stack.
 const DEPTH_MAX: usize = 32;
@@ -214,6 +214,10 @@ impl Compiler<'_> {
             None => Some(Amount::Fixed(1)),
         };
         let access = it.access.as_ref().map_or("read", |access| scope.word(access)).to_owned();
+        if let (Some(word), None) = (&it.access, memory::find(&access)) {
+            let known = memory::ACCESSES.iter().map(|row| row.name);
+            self.faults.push(unknown_word("access", &access, &word.span, known));
+        }
         let verb = it.verb.text.clone();
         let (Some(at), Some(from), Some(and)) = (at, from, and) else { return };
         let (Some(halo), Some(skew), Some(count)) = (halo, skew, count) else { return };
@@ -244,8 +248,9 @@ impl Compiler<'_> {
         let slice = match which {
             Which::All => Pick::All,
             Which::Next | Which::Any => {
-                let message = "a step uses one slice, such as `[me]`, or all of a region";
-                self.faults.push(Fault::new(name.span.clone(), message));
+                let message = "a step uses one slice, or all of a region";
+                let help = format!("write `{0}[me]` or `{0}`", name.text);
+                self.faults.push(Fault::new(name.span.clone(), message).with_help(help));
                 return None;
             }
             Which::At(expr) => {

@@ -7,6 +7,7 @@
 //! their own in each copy. Must not know: the window, what ends a run.
 
 use super::areas::{AreaError, Areas};
+use super::claims::Claims;
 use super::gate::TaskGate;
 use super::program::Channels;
 use super::roster;
@@ -145,6 +146,7 @@ fn lead() -> i32 {
         event: event.as_raw_fd(),
         seeds: &seeds,
         at_work: &at_work,
+        claims: Claims::of(&orders.plan),
     };
     let children = Children { stage: &stage };
     if let Err((could, errno)) = children.start() {

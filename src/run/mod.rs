@@ -11,6 +11,7 @@
 //! again, which forks the tasks and reaps them. Must not know: reports, what is printed.
 
 mod areas;
+mod claims;
 mod coordinator;
 mod cost;
 mod crew;
