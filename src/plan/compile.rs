@@ -224,7 +224,7 @@ impl Compiler<'_> {
         let halo = halo.unwrap_or(0.0);
         if halo > 0.0 && !matches!(at.slice, Pick::At(_)) {
             let message = "`halo` is of the next slice, and this is the whole region";
-            let help = "name a slice: `area[me]`";
+            let help = format!("name a slice: `{}[me]`", it.region.channel.text);
             self.faults.push(Fault::new(span.clone(), message).with_help(help));
         }
         if count == Amount::Fixed(0) {

@@ -66,7 +66,8 @@ fn region(region: &Region, around: &Around<'_>, faults: &mut Vec<Fault>) -> Opti
     let sharing = one_of("sharing", &SHARINGS, &region.shared, scope, faults);
     let (bytes, count, huge, sharing) = (bytes?, count?, huge?, sharing?);
     if let Some(message) = too_much(region, bytes, count, around.instances) {
-        faults.push(Fault::new(region.span.clone(), message));
+        let fault = Fault::new(region.span.clone(), message);
+        faults.push(fault.with_help("ask for fewer slices, or smaller ones"));
         return None;
     }
     let slices = Slices { around, count, sharing };

@@ -157,12 +157,15 @@ fn of_sizes_that_no_machine_has() {
     );
     check(
         &region("bytes = '100_000 GiB'\ncount = 4_000_000"),
-        &["region `area` has 4000000 slices of 100000 GiB, and an address space holds 131072 GiB"],
+        &[
+            "region `area` has 4000000 slices of 100000 GiB, and an address space holds 131072 GiB; \
+           ask for fewer slices, or smaller ones",
+        ],
     );
     check(
         &format!("instances = 4_000\n{}", region("bytes = '4 KiB'\ncount = 4_000")),
         &["region `area` has 4000 slices in each of 4000 instances, and at most 4000000 in all \
-           can be planned"],
+           can be planned; ask for fewer slices, or smaller ones"],
     );
     let one = "[team.w]\nsize = 1\nsteps = [ { spin = '1us' } ]";
     check(
