@@ -193,7 +193,36 @@ impl Compiler<'_> {
         Some(team as u32)
     }
 
+    /// Whether a step on memory has a verb that there is and all it needs; one built in Rust may
+    /// not.
+    fn is_whole(&mut self, it: &profile::Use, span: &Span) -> bool {
+        let verb = it.verb.text.as_str();
+        let on_memory = |verb: &str| {
+            ["sweep", "touch", "chase"].contains(&verb) || memory::stream::find(verb).is_some()
+        };
+        let mut rows = VERBS.iter().filter(|row| on_memory(row.verb));
+        let Some(row) = rows.clone().find(|row| row.verb == verb) else {
+            let known = rows.by_ref().map(|row| row.verb).collect::<Vec<_>>();
+            let known = known.into_iter();
+            self.faults.push(unknown_word("step on memory", verb, &it.verb.span, known));
+            return false;
+        };
+        let given =
+            [("from", it.from.is_some()), ("and", it.and.is_some()), ("count", it.count.is_some())];
+        let needs = |key: &str| row.options.iter().any(|option| option.key == key);
+        let missing = given.iter().find(|(key, is_given)| needs(key) && !is_given);
+        if let Some((key, _)) = missing {
+            let message = format!("`{verb}` has no `{key}`");
+            let help = format!("as in `{}`", row.example);
+            self.faults.push(Fault::new(span.clone(), message).with_help(help));
+        }
+        missing.is_none()
+    }
+
     fn use_of_memory(&mut self, it: &profile::Use, span: &Span) {
+        if !self.is_whole(it, span) {
+            return;
+        }
         let scope = self.around.scope;
         let at = self.slice(&it.region);
         let mut other = |place: &Option<Address>| match place {

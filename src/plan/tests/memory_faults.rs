@@ -1,6 +1,7 @@
 //! Everything that can be wrong with regions, steps on them, and teams that a step starts.
 
 use super::*;
+use crate::profile::{Region, Step, Team};
 
 fn check(text: &str, expected: &[&str]) {
     let text = format!("about = 'x'\n{text}");
@@ -358,6 +359,42 @@ fn of_times_and_places() {
         &["`me - 1` for member 0 gives -1, and `start_on`'s node must be at least 0"],
     );
     check(&start_on("llc:1 / me"), &["`start_on`'s llc: `1 / me` divides by zero for member 0"]);
+}
+
+/// What `Profile::parse` refuses already can still be built in Rust.
+#[test]
+fn of_steps_built_in_rust() {
+    let check = |step: Step, expected: &[&str]| {
+        let profile = Profile::new("p").memory(Region::new("area", "4 KiB"));
+        let profile = profile.team(Team::new("w", 1).step(step));
+        let error = Plan::new(&profile, &host(TWO_NODES), &Overrides::default()).unwrap_err();
+        assert_eq!(faults(error), expected);
+    };
+    check(
+        Step::with_memory("sweeep", "area"),
+        &["unknown step on memory `sweeep`; did you mean `sweep`?"],
+    );
+    check(
+        Step::with_memory("touch", "area"),
+        &["`touch` has no `count`; as in `{ touch = \"area\", count = 1000 }`"],
+    );
+    check(
+        Step::with_memory("triad", "area"),
+        &["`triad` has no `from`; as in `{ triad = \"a[me]\", from = \"b[me]\", and = \
+           \"c[me]\" }`"],
+    );
+    check(
+        Step::sweep("area[next]"),
+        &["a step uses one slice, or all of a region; write `area[me]` or `area`"],
+    );
+    check(Step::sweep("aera"), &["unknown region of memory `aera`; did you mean `area`?"]);
+    check(Step::sweep("area").access("wirte"), &["unknown access `wirte`; did you mean `write`?"]);
+    check(
+        Step::during("5", [Step::sweep("area")]),
+        &["`5` is a plain number, and the time of `during` wants a time; add a unit: ns, us, ms, \
+           s or min"],
+    );
+    check(Step::spawn("ww"), &["unknown team `ww`; did you mean `w`?"]);
 }
 
 #[test]
