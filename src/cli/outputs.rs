@@ -34,24 +34,26 @@ impl Outputs {
     /// Opens what is to be written, so that an unwritable file is found before anything runs.
     pub fn open(matches: &ArgMatches) -> Result<Outputs, Error> {
         let path = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-        let (json, out) = (path("json"), path("out"));
-        if let (Some(json), Some(out)) = (json, out)
-            && json == out
-        {
-            return Err(Error::Usage(format!(
-                "--json and --out both write to `{json}`; give one of them another file"
-            )));
+        let (json, out, plot) = (path("json"), path("out"), path("plot"));
+        let flags = [("--json", json), ("--out", out), ("--plot", plot)];
+        for (at, (one, file)) in flags.iter().enumerate() {
+            let same = flags[..at].iter().find(|(_, other)| file.is_some() && other == file);
+            if let (Some((other, _)), Some(file)) = (same, file) {
+                return Err(Error::Usage(format!(
+                    "{other} and {one} both write to `{file}`; give one of them another file"
+                )));
+            }
         }
         let quiet = matches.get_flag("quiet");
         let report = match out {
             Some(out) => Some(out),
-            None if quiet || json == Some("-") => None,
+            None if quiet || json == Some("-") || plot == Some("-") => None,
             None => Some("-"),
         };
         Ok(Outputs {
             json: json.map(Sink::open).transpose()?,
             report: report.map(Sink::open).transpose()?,
-            plot: path("plot").map(Sink::open).transpose()?,
+            plot: plot.map(Sink::open).transpose()?,
             format: format(matches)?,
             options: options(matches),
             show: if quiet { Show::Never } else { Show::OnTerminal },

@@ -38,6 +38,7 @@ pub fn run(matches: &ArgMatches, profile: &Profile) -> Result<Exit, Error> {
     let order = Order::read(matches, profile)?;
     let host = Host::read()?;
     let points = order.points(profile, &host)?;
+    can_be_drawn(matches, &order, &points)?;
     // From here on a signal ends the run and not the program, so that nothing is left behind.
     let _stopping = Stopping::catch().map_err(Error::Signals)?;
     let mut outputs = Outputs::open(matches)?;
@@ -60,6 +61,21 @@ pub fn run(matches: &ArgMatches, profile: &Profile) -> Result<Exit, Error> {
         Err(Error::Write(WriteError::Closed)) | Ok(()) => Ok(exit),
         Err(error) => Err(error),
     }
+}
+
+/// Refuses `--plot` where nothing would be drawn, before hours are spent on it.
+fn can_be_drawn(matches: &ArgMatches, order: &Order, points: &[Point]) -> Result<(), Error> {
+    if !matches.contains_id("plot") {
+        return Ok(());
+    }
+    let why = match &order.sweep {
+        Some(sweep) => format!("`{}` is swept: run one point at a time", sweep.name),
+        None => match points.iter().find(|point| !point.plan.has_memory()) {
+            Some(point) => format!("profile `{}` uses no memory: leave it out", point.plan.profile),
+            None => return Ok(()),
+        },
+    };
+    Err(Error::Usage(format!("--plot draws where tasks and pages were over time, and {why}")))
 }
 
 /// One run, with its progress on a terminal.

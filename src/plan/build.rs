@@ -104,10 +104,13 @@ impl Parts {
         let around = memory::Around { profile, scope, host, instances: n_instances, lenient };
         let memory = memory::regions(&around, faults);
         let copies = resolve::copies(profile, scope, faults);
-        let copies = copies.and_then(|copies| copies.checked_mul(n_instances));
+        let copies = resolve::all_copies(copies, n_instances, faults);
         let sizes = profile.teams.iter().map(|team| resolve::size(team, scope, faults));
         let sizes: Vec<Option<u32>> = sizes.collect();
-        resolve::check_total(copies, &sizes, faults);
+        if !resolve::check_total(copies, &sizes, faults) {
+            // To place so many one by one would take hours.
+            return None;
+        }
         let teams = profile.teams.iter().zip(&sizes);
         let (memory, regions) = memory::kept(memory);
         let around = TeamAround { profile, words: &words, regions: &regions, n_instances, scope };
@@ -234,13 +237,13 @@ fn team_part(
             break;
         }
     }
-    let spawned = scope.word(&team.start) == "spawned";
+    let spawned = resolve::starts_spawned(&team.start, &scope, faults);
     Some(TeamPart {
         name: team.name.clone(),
         size: size?,
         form: form?,
         background: team.background,
-        spawned,
+        spawned: spawned?,
         program,
         scheduling,
         placement,

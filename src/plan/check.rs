@@ -46,6 +46,7 @@ pub(super) fn check(pattern: &Pattern, faults: &mut Vec<Fault>, notes: &mut Vec<
     }
     spawn::check(pattern, faults);
     regions(pattern, faults, notes);
+    ways(pattern, faults);
     ends(pattern, faults);
 }
 
@@ -311,8 +312,50 @@ fn regions(pattern: &Pattern, faults: &mut Vec<Fault>, notes: &mut Vec<String>) 
                     it.verb,
                     bytes(&it.at)
                 );
-                faults.push(Fault::new(span.clone(), message));
+                let help = "give their regions the same `bytes`, and name a slice of each or all";
+                faults.push(Fault::new(span.clone(), message).with_help(help));
             }
+        }
+    }
+}
+
+/// The way that a chase goes is written into memory beforehand, and nothing writes over it.
+fn ways(pattern: &Pattern, faults: &mut Vec<Fault>) {
+    let steps = || {
+        let teams = pattern.teams.iter().zip(pattern.spans);
+        let ops = teams.flat_map(|(team, spans)| team.ops.iter().zip(spans));
+        ops.filter_map(|(op, span)| match op {
+            Op::Use(it) => Some((op, &**it, span)),
+            _ => None,
+        })
+    };
+    let is_chase = |it: &super::Use| it.verb == "chase";
+    let is_whole = |it: &super::Use| !matches!(it.at.slice, super::Pick::At(_));
+    for (index, region) in (0..).zip(pattern.memory) {
+        let mut chases =
+            steps().filter(|(_, it, _)| is_chase(it) && it.at.region == index).map(|(_, it, _)| it);
+        let Some(first) = chases.next() else { continue };
+        for (op, it, span) in steps() {
+            if !memory::used(op).iter().any(|(used, _)| *used == index) {
+                continue;
+            }
+            let (name, verb) = (&region.name, &it.verb);
+            let swept = ["sweep", "touch"].contains(&verb.as_str());
+            let (message, help) = if is_chase(it) && is_whole(it) != is_whole(first) {
+                let message = format!("`{name}` is chased as a whole and by slices");
+                (message, "a line is on one way only: chase all of it, or slices")
+            } else if !is_chase(it) && (!swept || it.access == "zero") {
+                let what = if swept { "zeros" } else { verb };
+                let message =
+                    format!("{what} would write over the way that `chase` goes in `{name}`");
+                (
+                    message,
+                    "use another region, or an access that leaves it: `read`, `write`, `modify`",
+                )
+            } else {
+                continue;
+            };
+            faults.push(Fault::new(span.clone(), message).with_help(help));
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{Amount, Op, Pick, Slice, Use};
 use crate::base::Unit;
 use crate::profile::keys::{NUMBER_MAX, VERBS};
 use crate::profile::{self, Action, Address, Expr, Fault, Profile, Span, Step, Which, Word};
-use crate::step::work;
+use crate::step::{memory, work};
 
 /// How deep steps may nest, so that neither planning nor running needs more than a fixed stack.
 const DEPTH_MAX: usize = 32;
@@ -193,7 +193,36 @@ impl Compiler<'_> {
         Some(team as u32)
     }
 
+    /// Whether a step on memory has a verb that there is and all it needs; one built in Rust may
+    /// not.
+    fn is_whole(&mut self, it: &profile::Use, span: &Span) -> bool {
+        let verb = it.verb.text.as_str();
+        let on_memory = |verb: &str| {
+            ["sweep", "touch", "chase"].contains(&verb) || memory::stream::find(verb).is_some()
+        };
+        let mut rows = VERBS.iter().filter(|row| on_memory(row.verb));
+        let Some(row) = rows.clone().find(|row| row.verb == verb) else {
+            let known = rows.by_ref().map(|row| row.verb).collect::<Vec<_>>();
+            let known = known.into_iter();
+            self.faults.push(unknown_word("step on memory", verb, &it.verb.span, known));
+            return false;
+        };
+        let given =
+            [("from", it.from.is_some()), ("and", it.and.is_some()), ("count", it.count.is_some())];
+        let needs = |key: &str| row.options.iter().any(|option| option.key == key);
+        let missing = given.iter().find(|(key, is_given)| needs(key) && !is_given);
+        if let Some((key, _)) = missing {
+            let message = format!("`{verb}` has no `{key}`");
+            let help = format!("as in `{}`", row.example);
+            self.faults.push(Fault::new(span.clone(), message).with_help(help));
+        }
+        missing.is_none()
+    }
+
     fn use_of_memory(&mut self, it: &profile::Use, span: &Span) {
+        if !self.is_whole(it, span) {
+            return;
+        }
         let scope = self.around.scope;
         let at = self.slice(&it.region);
         let mut other = |place: &Option<Address>| match place {
@@ -214,13 +243,17 @@ impl Compiler<'_> {
             None => Some(Amount::Fixed(1)),
         };
         let access = it.access.as_ref().map_or("read", |access| scope.word(access)).to_owned();
+        if let (Some(word), None) = (&it.access, memory::find(&access)) {
+            let known = memory::ACCESSES.iter().map(|row| row.name);
+            self.faults.push(unknown_word("access", &access, &word.span, known));
+        }
         let verb = it.verb.text.clone();
         let (Some(at), Some(from), Some(and)) = (at, from, and) else { return };
         let (Some(halo), Some(skew), Some(count)) = (halo, skew, count) else { return };
         let halo = halo.unwrap_or(0.0);
         if halo > 0.0 && !matches!(at.slice, Pick::At(_)) {
             let message = "`halo` is of the next slice, and this is the whole region";
-            let help = "name a slice: `area[me]`";
+            let help = format!("name a slice: `{}[me]`", it.region.channel.text);
             self.faults.push(Fault::new(span.clone(), message).with_help(help));
         }
         if count == Amount::Fixed(0) {
@@ -244,8 +277,9 @@ impl Compiler<'_> {
         let slice = match which {
             Which::All => Pick::All,
             Which::Next | Which::Any => {
-                let message = "a step uses one slice, such as `[me]`, or all of a region";
-                self.faults.push(Fault::new(name.span.clone(), message));
+                let message = "a step uses one slice, or all of a region";
+                let help = format!("write `{0}[me]` or `{0}`", name.text);
+                self.faults.push(Fault::new(name.span.clone(), message).with_help(help));
                 return None;
             }
             Which::At(expr) => {

@@ -5,10 +5,11 @@
 use super::compile::Kept;
 use super::number::{self, Wanted};
 use super::scope::{Scope, suggestion, unknown_word};
-use super::{FirstTouch, HugePages, MemoryPlan, MemoryPolicy, Op, Pick, Plan, Sharing, TeamPlan};
-use crate::base::{NodeId, Unit, nearest::nearest};
+use super::{
+    FirstTouch, Form, HugePages, MemoryPlan, MemoryPolicy, Op, Pick, Plan, Sharing, TeamPlan,
+};
+use crate::base::{NodeId, Unit, nearest::nearest, unit};
 use crate::host::Host;
-use crate::profile::keys::NUMBER_MAX;
 use crate::profile::{Expr, Fault, Profile, Region, Word};
 
 use super::resolve::{TASKS_MAX, one_of};
@@ -64,9 +65,15 @@ fn region(region: &Region, around: &Around<'_>, faults: &mut Vec<Fault>) -> Opti
     let huge = one_of("setting of `huge`", &HUGES, &region.huge, scope, faults);
     let sharing = one_of("sharing", &SHARINGS, &region.shared, scope, faults);
     let (bytes, count, huge, sharing) = (bytes?, count?, huge?, sharing?);
+    if let Some(message) = too_much(region, bytes, count, around.instances) {
+        let fault = Fault::new(region.span.clone(), message);
+        faults.push(fault.with_help("ask for fewer slices, or smaller ones"));
+        return None;
+    }
     let slices = Slices { around, count, sharing };
-    let policies = slices.policies(&region.policy, faults)?;
-    let first_touch = slices.first_touch(&region.first_touch, faults)?;
+    let policies = slices.policies(&region.policy, faults);
+    let first_touch = slices.first_touch(&region.first_touch, faults);
+    let (policies, first_touch) = (policies?, first_touch?);
     Some(MemoryPlan {
         name: name.clone(),
         slice_bytes: (bytes as u64).next_multiple_of(PAGE_BYTES),
@@ -84,6 +91,23 @@ pub(super) fn all_nodes(host: &Host) -> Vec<NodeId> {
     nodes.filter(|node| node.memory_bytes != Some(0)).map(|node| node.id).collect()
 }
 
+/// Why slices that are each of a size that there is are too much together.
+fn too_much(region: &Region, bytes: f64, count: u32, instances: u32) -> Option<String> {
+    let name = &region.name;
+    if bytes * f64::from(count) > BYTES_MAX {
+        let (bytes, most) = (unit::bytes(bytes), unit::bytes(BYTES_MAX));
+        return Some(format!(
+            "region `{name}` has {count} slices of {bytes}, and an address space holds {most}"
+        ));
+    }
+    (u64::from(count) * u64::from(instances) > u64::from(TASKS_MAX)).then(|| {
+        format!(
+            "region `{name}` has {count} slices in each of {instances} instances, and at most \
+             {TASKS_MAX} in all can be planned"
+        )
+    })
+}
+
 /// The slices of one region, in all instances that have their own.
 struct Slices<'a> {
     around: &'a Around<'a>,
@@ -95,6 +119,12 @@ impl Slices<'_> {
     /// The number behind the colon for each slice, instance by instance; one if it is always the
     /// same.
     fn nodes(&self, word: &Word, rest: &str, faults: &mut Vec<Fault>) -> Option<Vec<NodeId>> {
+        if rest.trim().is_empty() {
+            let message = format!("`{}` does not say which node", word.text);
+            let help = format!("write the number of one: `{}0`", word.text.trim_end());
+            faults.push(Fault::new(word.span.clone(), message).with_help(help));
+            return None;
+        }
         let start = word.span.start + word.text.len().saturating_sub(rest.len());
         let literal = word.span.len() == word.text.len();
         let expr = match Expr::parse(rest, start) {
@@ -105,7 +135,7 @@ impl Slices<'_> {
                 return None;
             }
         };
-        let wanted = Wanted::new("the node", Unit::Count, 0.0, NUMBER_MAX);
+        let wanted = Wanted::count("the node", 0, u32::MAX);
         let instances = match self.sharing {
             Sharing::Process => self.around.instances,
             Sharing::All => 1,
@@ -209,6 +239,11 @@ impl MemoryPlan {
 }
 
 impl Plan {
+    /// Whether there is a region with bytes.
+    pub fn has_memory(&self) -> bool {
+        self.memory.iter().any(|region| region.bytes() > 0)
+    }
+
     /// The team whose members touch the pages of a region first, if it is a team that does.
     pub fn toucher(&self, region: usize) -> Option<usize> {
         match &self.memory[region].first_touch {
@@ -221,13 +256,16 @@ impl Plan {
     }
 
     /// The slices that a member of the region's toucher touches first: those that it names, or, of
-    /// a region that is only named as a whole, those that are its turn.
+    /// a region that is only named as a whole, those that are its turn; of one that is its own, as
+    /// each process has, all.
     pub fn touches(&self, region: usize, me: u32) -> Vec<u32> {
         let Some(team) = self.toucher(region).map(|team| &self.teams[team]) else {
             return Vec::new();
         };
         let count = self.memory[region].count;
-        let in_turn = || (0..count).filter(|slice| slice % team.size.max(1) == me).collect();
+        let own = team.form == Form::Processes && self.memory[region].sharing == Sharing::Process;
+        let is_its = |slice: &u32| own || slice % team.size.max(1) == me;
+        let in_turn = || (0..count).filter(is_its).collect();
         if let FirstTouch::Team(_) = self.memory[region].first_touch {
             return in_turn();
         }

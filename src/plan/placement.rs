@@ -88,18 +88,18 @@ impl Level {
 pub(super) fn words(team: &Team, size: u32, scope: &Scope, faults: &mut Vec<Fault>) -> PlaceWords {
     let placement = &team.placement;
     let spread = placement.spread.as_ref();
-    let mut part = |word: &Option<Word>| {
+    let mut part = |key: &str, word: &Option<Word>| {
         let word = word.as_ref()?;
-        let on = on(word, scope, faults);
+        let on = on(key, word, scope, faults);
         if let Some(On::Level(level, number)) = &on {
-            let numbers = (0..size).map(|me| number::checked(number, me, &wanted(*level)));
+            let numbers = (0..size).map(|me| number::checked(number, me, &wanted(key, *level)));
             if let Some(Err(message)) = numbers.into_iter().find(Result::is_err) {
                 faults.push(Fault::new(word.span.clone(), message));
             }
         }
         on
     };
-    let (on, start_on) = (part(&placement.on), part(&placement.start_on));
+    let (on, start_on) = (part("on", &placement.on), part("start_on", &placement.start_on));
     PlaceWords {
         on,
         start_on,
@@ -110,10 +110,10 @@ pub(super) fn words(team: &Team, size: u32, scope: &Scope, faults: &mut Vec<Faul
 
 /// What a word names, which may depend on `instance`.
 pub(super) fn part(word: &Option<Word>, scope: &Scope, faults: &mut Vec<Fault>) -> Option<On> {
-    word.as_ref().and_then(|word| on(word, scope, faults))
+    word.as_ref().and_then(|word| on("cgroup", word, scope, faults))
 }
 
-fn on(word: &Word, scope: &Scope, faults: &mut Vec<Fault>) -> Option<On> {
+fn on(key: &str, word: &Word, scope: &Scope, faults: &mut Vec<Fault>) -> Option<On> {
     let text = scope.word(word).to_owned();
     let resolved = Word { text, span: word.span.clone() };
     let (level, expr) = match profile::On::parse(&resolved) {
@@ -127,12 +127,12 @@ fn on(word: &Word, scope: &Scope, faults: &mut Vec<Fault>) -> Option<On> {
             return None;
         }
     };
-    let amount = number::amount(&expr, &wanted(level), scope, faults)?;
+    let amount = number::amount(&expr, &wanted(key, level), scope, faults)?;
     Some(On::Level(level, amount))
 }
 
-fn wanted(level: Level) -> Wanted {
-    Wanted { max: NUMBER_MAX, ..Wanted::count(format!("`on`'s {}", level.name()), 0, 0) }
+fn wanted(key: &str, level: Level) -> Wanted {
+    Wanted { max: NUMBER_MAX, ..Wanted::count(format!("`{key}`'s {}", level.name()), 0, 0) }
 }
 
 /// The members of a team: `size` in each of `copies`, which all instances have.

@@ -114,6 +114,11 @@ pub(super) fn form(word: &Word, scope: &Scope, faults: &mut Vec<Fault>) -> Optio
     one_of("form", &FORMS, word, scope, faults)
 }
 
+/// Whether a step starts the team.
+pub(super) fn starts_spawned(word: &Word, scope: &Scope, faults: &mut Vec<Fault>) -> Option<bool> {
+    one_of("start", &[("gate", false), ("spawned", true)], word, scope, faults)
+}
+
 /// The meaning of a word that has a row.
 pub(super) fn one_of<T: Copy>(
     what: &str,
@@ -131,9 +136,31 @@ pub(super) fn one_of<T: Copy>(
     row.map(|(_, meaning)| *meaning)
 }
 
-/// Faults of a whole that fits in its parts but not together.
-pub(super) fn check_total(copies: Option<u32>, sizes: &[Option<u32>], faults: &mut Vec<Fault>) {
-    let Some(copies) = copies else { return };
+/// The copies of all instances together.
+pub(super) fn all_copies(
+    copies: Option<u32>,
+    instances: u32,
+    faults: &mut Vec<Fault>,
+) -> Option<u32> {
+    let copies = copies?;
+    let all = copies.checked_mul(instances).filter(|all| *all <= TASKS_MAX);
+    if all.is_none() {
+        let message = format!(
+            "{copies} copies in each of {instances} instances are more than the {TASKS_MAX} that \
+             can be planned"
+        );
+        faults.push(Fault::new(0..0, message));
+    }
+    all
+}
+
+/// Whether what fits in its parts also fits together; else there is a fault.
+pub(super) fn check_total(
+    copies: Option<u32>,
+    sizes: &[Option<u32>],
+    faults: &mut Vec<Fault>,
+) -> bool {
+    let Some(copies) = copies else { return false };
     let per_copy: u64 = sizes.iter().flatten().map(|&size| u64::from(size)).sum();
     let total = per_copy * u64::from(copies);
     if total > u64::from(TASKS_MAX) {
@@ -143,4 +170,5 @@ pub(super) fn check_total(copies: Option<u32>, sizes: &[Option<u32>], faults: &m
         );
         faults.push(Fault::new(0..0, message));
     }
+    total <= u64::from(TASKS_MAX)
 }

@@ -13,19 +13,16 @@ pub(super) fn check(pattern: &Pattern, faults: &mut Vec<Fault>) {
         let spawns =
             steps(pattern, |op| matches!(op, Op::Spawn { team } if *team as usize == index));
         if team.spawned {
-            spawned(pattern, team, declared, &spawns, faults);
+            spawned(team, declared, &spawns, faults);
         }
     }
-    if pattern.teams.iter().all(|team| team.spawned || team.background)
-        && pattern.teams.iter().any(|team| team.spawned)
-    {
-        let message = "every team in the foreground is spawned: nobody is there to spawn it";
-        faults.push(Fault::new(0..0, message));
-    }
+    joins(pattern, faults);
 }
 
 /// A step: its team, its operation, its place in the profile.
 struct At<'a> {
+    /// The number of the team.
+    index: usize,
     team: &'a TeamPlan,
     op: usize,
     span: Span,
@@ -33,23 +30,17 @@ struct At<'a> {
 
 fn steps<'a>(pattern: &Pattern<'a>, wanted: impl Fn(&Op) -> bool) -> Vec<At<'a>> {
     let mut found = Vec::new();
-    for (team, spans) in pattern.teams.iter().zip(pattern.spans) {
+    for (index, (team, spans)) in pattern.teams.iter().zip(pattern.spans).enumerate() {
         for (op, it) in team.ops.iter().enumerate() {
             if wanted(it) {
-                found.push(At { team, op, span: spans[op].clone() });
+                found.push(At { index, team, op, span: spans[op].clone() });
             }
         }
     }
     found
 }
 
-fn spawned(
-    pattern: &Pattern,
-    team: &TeamPlan,
-    declared: Span,
-    spawns: &[At<'_>],
-    faults: &mut Vec<Fault>,
-) {
+fn spawned(team: &TeamPlan, declared: Span, spawns: &[At<'_>], faults: &mut Vec<Fault>) {
     let name = &team.name;
     let [spawn] = spawns else {
         let (span, message, help) = match spawns {
@@ -100,12 +91,79 @@ fn spawned(
             "make both teams threads; `instances = 1` gives them a process",
         );
     }
-    let joins = steps(
-        pattern,
-        |op| matches!(op, Op::Join { team } if pattern.teams[*team as usize].name == *name),
-    );
-    if let Some(join) = joins.iter().find(|join| join.team.form == Form::Processes) {
-        let message = format!("team `{name}` has another address space than who joins it");
-        faults.push(Fault::new(join.span.clone(), message));
+}
+
+/// Nobody joins what cannot end before, or never.
+fn joins(pattern: &Pattern, faults: &mut Vec<Fault>) {
+    for join in steps(pattern, |op| matches!(op, Op::Join { .. })) {
+        let Op::Join { team } = join.team.ops[join.op] else { continue };
+        let joined = &pattern.teams[team as usize];
+        let name = &joined.name;
+        let (message, help) = if join.team.form == Form::Processes {
+            let message = format!("team `{name}` has another address space than who joins it");
+            (message, "make the team that joins it threads")
+        } else if waits_for(pattern, team as usize, &join) {
+            let message = format!("this join would never end: team `{name}` only ends after it");
+            (message, "spawn a team before it is joined, and let none wait for itself")
+        } else if pattern.duration_ns.is_none() && !join.team.background && is_endless(joined) {
+            let message = format!("the run would never end: team `{name}` goes on for ever");
+            (message, "give a duration: `--duration 10s`, or leave out the `join`")
+        } else {
+            continue;
+        };
+        faults.push(Fault::new(join.span, message).with_help(help));
     }
+}
+
+fn is_endless(team: &TeamPlan) -> bool {
+    // Of a team in the foreground it is told anyway.
+    team.background && team.ops.iter().any(|op| matches!(op, Op::Forever { .. }))
+}
+
+/// Something that happens once.
+#[derive(Clone, Copy, PartialEq)]
+enum Event {
+    /// A team has done its steps.
+    Ended(usize),
+    /// A step has started it.
+    Spawned(usize),
+}
+
+/// Whether a team can only have ended when the task that joins it is past its `join`.
+fn waits_for(pattern: &Pattern, team: usize, join: &At<'_>) -> bool {
+    let mut seen = vec![Event::Ended(team)];
+    let mut at = 0;
+    while let Some(&event) = seen.get(at) {
+        at += 1;
+        let mut before = match event {
+            Event::Ended(team) if team == join.index => return true,
+            Event::Ended(team) => {
+                let mut before = joined(&pattern.teams[team].ops);
+                if pattern.teams[team].spawned {
+                    before.push(Event::Spawned(team));
+                }
+                before
+            }
+            Event::Spawned(team) => {
+                let is_it = |op: &Op| matches!(op, Op::Spawn { team: it } if *it as usize == team);
+                let spawns = steps(pattern, is_it);
+                if spawns.iter().any(|spawn| spawn.index == join.index && spawn.op > join.op) {
+                    return true;
+                }
+                spawns.iter().flat_map(|spawn| joined(&spawn.team.ops[..spawn.op])).collect()
+            }
+        };
+        before.retain(|event| !seen.contains(event));
+        seen.extend(before);
+    }
+    false
+}
+
+/// What these operations wait for.
+fn joined(ops: &[Op]) -> Vec<Event> {
+    let team = |op: &Op| match op {
+        Op::Join { team } => Some(Event::Ended(*team as usize)),
+        _ => None,
+    };
+    ops.iter().filter_map(team).collect()
 }

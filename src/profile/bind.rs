@@ -60,20 +60,28 @@ impl Profile {
         for param in &self.params {
             let given = overrides.iter().rev().find(|(name, _)| *name == param.name);
             let given = given.map(|(_, text)| text);
-            let setting = match given.or_else(|| chosen.get(param.name.as_str()).copied()) {
+            let choice = chosen.get(param.name.as_str()).filter(|_| given.is_none());
+            let setting = match given.or(choice.map(|(_, text)| *text)) {
                 Some(text) => param.parse_override(text, facts),
                 None => param.default_setting(facts),
             };
-            match setting {
-                Ok(setting) => bound.settings.push((param.name.clone(), setting)),
-                Err(error) => errors.push(error),
+            match (setting, choice) {
+                (Ok(setting), _) => bound.settings.push((param.name.clone(), setting)),
+                (Err(error), None) => errors.push(error),
+                (Err(error), Some((by, _))) => {
+                    let message = format!("{}, and {by} sets it so", error.message);
+                    errors.push(SettingError { message, ..error });
+                }
             }
         }
         if errors.is_empty() { Ok(bound) } else { Err(errors) }
     }
 
-    /// What the words chosen for some parameters set others to.
-    fn chosen<'a>(&'a self, overrides: &'a [(String, String)]) -> HashMap<&'a str, &'a String> {
+    /// What the words chosen for some parameters set others to, and which choice it was.
+    fn chosen<'a>(
+        &'a self,
+        overrides: &'a [(String, String)],
+    ) -> HashMap<&'a str, (String, &'a String)> {
         let mut chosen = HashMap::new();
         for param in &self.params {
             let ParamValue::Word { default, choices } = &param.value else { continue };
@@ -81,7 +89,8 @@ impl Profile {
             let word = given.map_or(&default.text, |(_, text)| text);
             let choice = choices.iter().find(|choice| choice.word == *word);
             let sets = choice.into_iter().flat_map(|choice| &choice.sets);
-            chosen.extend(sets.map(|(name, value)| (name.text.as_str(), value)));
+            let by = format!("{} = {word}", param.name);
+            chosen.extend(sets.map(|(name, value)| (name.text.as_str(), (by.clone(), value))));
         }
         chosen
     }

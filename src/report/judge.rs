@@ -128,9 +128,17 @@ impl<'a> Case<'a> {
         self.recording.tasks.iter().filter(|task| task.checked_out)
     }
 
+    /// Tasks that a step was to start, and the run was over before. They have no counts to miss.
+    pub fn n_never_spawned(&self) -> u64 {
+        let spawned = |team: usize| self.plan.teams.get(team).is_some_and(|team| team.spawned);
+        let tasks = self.recording.tasks.iter();
+        let never = tasks.filter(|it| !it.checked_out && it.begun.is_none() && spawned(it.team));
+        never.count() as u64
+    }
+
     /// Tasks of the plan whose counts are missing or incomplete.
     pub fn n_missing(&self) -> u64 {
-        let out = self.checked_out().count() as u64;
+        let out = self.checked_out().count() as u64 + self.n_never_spawned();
         self.plan.n_tasks().saturating_sub(out)
     }
 

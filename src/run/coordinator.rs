@@ -7,6 +7,7 @@ mod harvest;
 
 use super::areas::{AreaError, Areas};
 use super::cgroups::Cgroups;
+use super::claims::Claims;
 use super::gate::{Gate, Readiness};
 use super::leader::{self, Could};
 use super::program::Channels;
@@ -128,6 +129,7 @@ impl<'a> Coordinator<'a> {
             event: self.event.as_raw_fd(),
             seeds: &seeds,
             at_work: &at_work,
+            claims: Claims::of(plan),
         };
         let areas = self.map_areas()?;
         let open = |copy| {

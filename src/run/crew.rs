@@ -38,11 +38,11 @@ pub(super) fn workers<'a>(
 ///
 /// What pthread_create gave; those started before go on.
 pub(super) fn start<'a>(crew: &mut Crew<'a>, workers: &'a mut [Worker<'_>]) -> Result<(), Errno> {
-    for worker in workers {
-        match worker.gate {
-            Some(_) => crew.spawn(STACK_BYTES, worker)?,
-            None => crew.plant(worker.task, STACK_BYTES, worker),
-        }
+    let (planted, at_gate): (Vec<_>, Vec<_>) =
+        workers.iter_mut().partition(|worker| worker.gate.is_none());
+    // All of these first: when the last of the others is at the gate, it opens.
+    for worker in planted {
+        crew.plant(worker.task, STACK_BYTES, worker);
     }
-    Ok(())
+    at_gate.into_iter().try_for_each(|worker| crew.spawn(STACK_BYTES, worker))
 }

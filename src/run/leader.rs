@@ -8,6 +8,7 @@
 //! window, what ends a run.
 
 use super::areas::{AreaError, Areas};
+use super::claims::Claims;
 use super::gate::TaskGate;
 use super::program::Channels;
 use super::roster;
@@ -152,6 +153,7 @@ fn lead() -> i32 {
         event: event.as_raw_fd(),
         seeds: &seeds,
         at_work: &at_work,
+        claims: Claims::of(&orders.plan),
     };
     let children = Children { stage: &stage, doors: &orders.doors };
     if let Err((could, errno)) = children.start() {

@@ -12,6 +12,7 @@
 
 mod areas;
 mod cgroups;
+mod claims;
 mod coordinator;
 mod cost;
 mod crew;

@@ -46,7 +46,7 @@ pub(super) struct Sampler<'a> {
 impl<'a> Sampler<'a> {
     /// `None` for a plan without memory. Called when all are at the gate.
     pub(super) fn new(plan: &'a Plan, memory: &'a Memory) -> Option<Sampler<'a>> {
-        if plan.memory.iter().all(|region| region.bytes() == 0) {
+        if !plan.has_memory() {
             return None;
         }
         let largest = plan.cpus.last().map_or(0, |cpu| cpu.id.0 as usize);

@@ -3,13 +3,14 @@
 //! Must not know: how tasks are created or waited for.
 
 use super::areas::Areas;
+use super::claims::Claims;
 use super::gate::TaskGate;
 use super::program::{Channels, Program};
 use super::roster;
 use super::worker::Worker;
 use crate::base::CpuList;
 use crate::base::Random;
-use crate::plan::{self, FirstTouch, Op, Pick, Plan};
+use crate::plan::{self, FirstTouch, Op, Plan};
 use crate::record::Memory;
 use crate::record::recorder::{Recorder, Recorders};
 use crate::step::memory::Span;
@@ -42,6 +43,7 @@ pub(super) struct Stage<'a> {
     pub seeds: &'a Seeds,
     /// By copy and team, see [`roster::at_work`].
     pub at_work: &'a [AtomicU32],
+    pub claims: Claims,
 }
 
 impl Pace {
@@ -68,7 +70,11 @@ impl<'a> Stage<'a> {
         let place = |places: &[CpuList]| {
             (!places.is_empty()).then(|| places[member % places.len()].clone())
         };
-        let program = Program::new(self.plan, (copy, team, me), channels, areas);
+        let who = (copy, team, me);
+        let mut program = Program::new(self.plan, who, channels, areas);
+        for using in &mut program.usings {
+            using.prepares = self.claims.is_for(self.plan, who, using);
+        }
         // A team is spawned once.
         let spawns = team_plan.ops.iter().any(|op| matches!(op, Op::Spawn { .. }));
         Worker {
@@ -93,7 +99,6 @@ impl<'a> Stage<'a> {
             event: self.event,
             touches: touches(self.plan, team, me, areas),
             everywhere: self.plan.cpus.iter().filter(|cpu| cpu.allowed).map(|cpu| cpu.id).collect(),
-            prepares: prepares(self.plan, (copy, team, me)),
             seeds: self.seeds,
             at_work: self.at_work,
             own_at_work: roster::at_work(self.plan, copy, team),
@@ -117,18 +122,6 @@ fn touches<'a>(plan: &Plan, team: usize, me: u32, areas: &'a Areas) -> Vec<(Span
         touches.extend(spans.map(|span| (span, policy.clone())));
     }
     touches
-}
-
-/// Whether a member writes what its steps need to find in memory (the way of a chase, STREAM's
-/// numbers): the first that names the memory does, for all.
-fn prepares(plan: &Plan, (copy, team, me): (u32, usize, u32)) -> bool {
-    let first_copy = plan.groups().iter().any(|group| group.start == copy);
-    let mut ops = plan.teams[team].ops.iter();
-    let by_slice = ops.any(|op| match op {
-        Op::Use(it) => matches!(it.at.slice, Pick::At(_)),
-        _ => false,
-    });
-    first_copy && (by_slice || me == 0)
 }
 
 fn attributes(plan: &plan::Scheduling) -> Attributes {

@@ -1,6 +1,7 @@
 //! The parts of a run that can be looked at without one: gate, programs, names of failures.
 
 use super::areas::Areas;
+use super::claims::Claims;
 use super::failure::{self, AT_START, Failed, Tried};
 use super::gate::{Gate, Readiness};
 use super::program::{Channels, Ends, Program, Step};
@@ -245,4 +246,73 @@ fn waiting_for_tasks_ends_with_them_and_with_an_event() {
     let waited = Gate::wait_ready(&ready_out, &mut ready, 2, event.as_fd(), &|_| ());
     assert!(matches!(waited, Ok(Readiness::Ended)));
     assert_eq!(ready, 1);
+}
+
+/// Those of `NAME[copy]` members that write what the chases of a plan need to find.
+fn preparers(text: &str) -> Vec<String> {
+    let source = Source { path: String::new(), text: format!("about = 'x'\n{text}") };
+    let profile = Profile::parse("ways", source).unwrap_or_else(|faults| panic!("{faults}"));
+    let host = Host::made_up(Topology::from_synthetic("core:2 pu:1").unwrap(), "made up");
+    let plan = Plan::new(&profile, &host, &Overrides::default()).unwrap();
+    let memory = memory(&plan);
+    let channels = Channels::open(&plan, &memory, 0).unwrap_or_else(|(name, _)| panic!("{name}"));
+    let shared = Areas::shared(&plan).unwrap();
+    let areas = Areas::own(&plan, 0, &shared).unwrap();
+    let claims = Claims::of(&plan);
+    let mut found = Vec::new();
+    for id in roster::task_ids(&plan) {
+        let who = (id.copy, id.team, id.index);
+        let program = Program::new(&plan, who, &channels, &areas);
+        let name = &plan.teams[id.team].name;
+        let its = program.usings.iter().filter(|using| claims.is_for(&plan, who, using));
+        found.extend(its.map(|_| format!("{name}{} of {}", id.index, id.copy)));
+    }
+    found
+}
+
+/// Two at once would leave a tangle of two ways; none, a way of one line.
+#[test]
+fn the_way_of_a_chase_is_written_once() {
+    let check = |keys: &str, teams: &[(&str, &str, &str)], expected: &[&str]| {
+        let team = |(name, keys, place): &(&str, &str, &str)| {
+            format!(
+                "[team.{name}]\nsize = 2\n{keys}\nsteps = [ {{ chase = '{place}', count = 1 }} ]\n"
+            )
+        };
+        let teams: String = teams.iter().map(team).collect();
+        let text = format!("{keys}\n[memory.area]\nbytes = '4 KiB'\ncount = 2\n{teams}");
+        assert_eq!(preparers(&text), expected, "of {text}");
+    };
+    check("", &[("a", "", "area[me]")], &["a0 of 0", "a1 of 0"]);
+    check("", &[("a", "", "area")], &["a0 of 0"]);
+    check("", &[("a", "", "area[0]")], &["a0 of 0"]);
+    check("", &[("a", "", "area[1]"), ("b", "", "area[me]")], &["a0 of 0", "b0 of 0"]);
+    check("copies = 2", &[("a", "", "area[me]")], &["a0 of 0", "a1 of 0"]);
+    check("instances = 2", &[("a", "", "area")], &["a0 of 0", "a0 of 1"]);
+    check("instances = 2\ncopies = 2", &[("a", "", "area")], &["a0 of 0", "a0 of 2"]);
+    // Each process has a region of its own.
+    let processes = "as = 'processes'";
+    check("", &[("a", processes, "area")], &["a0 of 0", "a1 of 0"]);
+    check("", &[("a", processes, "area"), ("b", "", "area")], &["a0 of 0", "a1 of 0", "b0 of 0"]);
+}
+
+#[test]
+fn a_shared_way_is_written_by_one_process() {
+    let text = |keys: &str, team: &str| {
+        format!(
+            "{keys}\n[memory.area]\nbytes = '4 KiB'\nshared = 'all'\n\
+             [team.a]\nsize = 2\n{team}\nsteps = [ {{ chase = 'area', count = 1 }} ]"
+        )
+    };
+    assert_eq!(preparers(&text("", "as = 'processes'")), ["a0 of 0"]);
+    assert_eq!(preparers(&text("instances = 3\ncopies = 2", "")), ["a0 of 0"]);
+}
+
+/// Those at the gate would go it before who is spawned has written it.
+#[test]
+fn a_way_is_written_before_the_gate_opens() {
+    let text = "[memory.area]\nbytes = '4 KiB'\n\
+                [team.late]\nsize = 1\nstart = 'spawned'\nsteps = [ { chase = 'area', count = 1 } ]\n\
+                [team.main]\nsize = 1\nsteps = [ { spawn = 'late' }, { chase = 'area', count = 1 } ]";
+    assert_eq!(preparers(text), ["main0 of 0"]);
 }

@@ -3,6 +3,7 @@
 //! Must not know: who else uses them, what is recorded.
 
 use super::areas::Areas;
+use super::claims::{self, Place};
 use crate::base::Random;
 use crate::plan::{self, Pick, Plan, Slice};
 use crate::record::memory::Moved;
@@ -14,6 +15,9 @@ pub(super) struct Using<'a> {
     way: Way<'a>,
     /// Which of a task's sums its bytes belong to.
     pub moved: Moved,
+    pub place: Place,
+    /// Whether this task writes what the step needs to find there.
+    pub prepares: bool,
 }
 
 enum Way<'a> {
@@ -61,13 +65,18 @@ impl<'a> Using<'a> {
             }
         };
         let moved = Moved::of_verb(&it.verb);
-        Some(Using { way, moved })
+        Some(Using { way, moved, place: claims::place(&it.at, me), prepares: false })
     }
 
-    /// What has to be written into the memory before it can be used so; to be done by one task, and
-    /// after the pages were first touched.
+    pub(super) fn is_chase(&self) -> bool {
+        matches!(self.way, Way::Chase { .. })
+    }
+
+    /// What has to be written into the memory before it can be used so, if it is for this task to
+    /// write; after the pages were first touched.
     pub(super) fn prepare(&self, random: &mut Random, between: &mut Between<'_>) {
         match &self.way {
+            _ if !self.prepares => {}
             Way::Chase { span, .. } => {
                 memory::prepare_chase(*span, random, between);
             }

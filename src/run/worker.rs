@@ -62,8 +62,6 @@ pub(super) struct Worker<'a> {
     pub event: RawFd,
     /// Memory that it touches first, with its policy meanwhile.
     pub touches: Vec<(Span<'a>, Policy)>,
-    /// Whether it writes what its steps need to find in memory.
-    pub prepares: bool,
     pub seeds: &'a Seeds,
     /// Tasks that have not done their steps, by copy and team; and which of these is its own.
     pub at_work: &'a [AtomicU32],
@@ -165,10 +163,8 @@ impl Worker<'_> {
                 ),
             }
         }
-        if self.prepares {
-            for using in &self.program.usings {
-                using.prepare(&mut self.random, &mut between);
-            }
+        for using in &self.program.usings {
+            using.prepare(&mut self.random, &mut between);
         }
         Ok(())
     }
@@ -267,6 +263,10 @@ impl Worker<'_> {
 
     #[cold]
     fn spawn(&mut self, at: usize, first: usize, n: usize) -> Result<(), Stop> {
+        if self.recorder.phase() == Phase::After {
+            // What began now would only be sent home.
+            return Err(Stop::Over);
+        }
         for task in first..first + n {
             self.seeds.start(task).map_err(|errno| {
                 Stop::Failed(Failed { op: at as u32, tried: Tried::Spawn, errno })

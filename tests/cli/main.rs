@@ -8,6 +8,7 @@
 mod facts;
 mod hackbench;
 mod limits;
+mod memory;
 mod refusals;
 mod runs;
 mod signals;

@@ -232,3 +232,91 @@ fn stopped_processes_do_not_hold_up_the_end() {
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+/// Runs a profile until its tasks are there, sends SIGINT, and gives the run of its report.
+fn interrupted(line: &str, n_tasks: usize) -> Option<Value> {
+    let child = start(SCHEDLOAD, &format!("run {line} --allow-single-node --json -"));
+    let processes = await_tasks(&child, n_tasks);
+    kill("-INT", child.id());
+    let output = end(child, &processes);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{line}: {error}");
+    if error.contains("before anything was measured") {
+        return None;
+    }
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let run = document["runs"][0].clone();
+    assert_eq!(run["end"], "interrupted", "{line}");
+    for check in run["checks"].as_array().unwrap() {
+        assert_eq!(check["ok"], true, "{check}");
+    }
+    Some(run)
+}
+
+#[test]
+fn a_run_with_memory_is_interrupted_anywhere() {
+    // The leader and the process of the instance.
+    let moves = "who-moves --bytes 4MiB";
+    interrupted(&format!("{moves} --age 10min"), 1);
+    interrupted(&format!("{moves} --time 10min"), 1);
+    interrupted(&format!("{moves} --time 0s --passes 1000000000"), 1);
+    interrupted("numa01 --per_thread 1MiB --time 10min", 2);
+    interrupted("stream --threads 2 --bytes 1MiB --duration 10min", 2);
+    // While memory is touched first.
+    interrupted("stream --threads 2 --bytes 64MiB --duration 10min", 1);
+}
+
+#[test]
+fn a_team_that_is_not_spawned_yet_is_not_waited_for() {
+    let (_dir, path) = crate::profile(
+        "about = \"x\"\ninstances = 2\n\
+         [team.main]\nsize = 1\nsteps = [ { sleep = \"10min\" }, { spawn = \"w\" }, { join = \"w\" } ]\n\
+         [team.w]\nsize = 3\nstart = \"spawned\"\nsteps = [ { spin = \"1us\" } ]",
+    );
+    if let Some(run) = interrupted(&path, 2) {
+        assert_eq!(run["tasks"], 8);
+    }
+}
+
+#[test]
+fn an_instance_that_is_killed_is_named_and_the_others_are_kept() {
+    let (_dir, path) = crate::profile(
+        "about = \"x\"\ninstances = 3\n[memory.area]\nbytes = \"1 MiB\"\n\
+         [team.w]\nsize = 2\nsteps = [ { repeat = 1_000_000_000, steps = [ { sweep = \"area\" } ] } ]",
+    );
+    let child = start(SCHEDLOAD, &format!("run {path} --json -"));
+    // The leader, and a process for each instance.
+    let processes = await_tasks(&child, 3);
+    let leader = processes[0];
+    let instances: Vec<u32> =
+        descendants(leader).into_iter().filter(|pid| processes.contains(pid)).collect();
+    await_some("the window", || {
+        instances.iter().all(|pid| n_threads(*pid) == 3 && has_run(*pid)).then_some(())
+    });
+    kill("-KILL", instances[1]);
+    let output = end(child, &processes);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{error}");
+    assert!(error.contains("killed by signal 9"), "{error}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let run = &document["runs"][0];
+    assert_eq!(run["end"], "failed");
+    let signals: Vec<Option<i64>> =
+        run["placement"].as_array().unwrap().iter().map(|it| it["signal"].as_i64()).collect();
+    assert_eq!(signals.iter().flatten().collect::<Vec<_>>(), [&9], "{signals:?}");
+    let killed = signals.iter().position(Option::is_some).unwrap();
+    let caveats = run["caveats"].as_array().unwrap();
+    let told = caveats.iter().find(|it| it["id"] == "instance_killed").unwrap();
+    let text = told["text"].as_str().unwrap();
+    assert!(text.contains(&format!("instance {killed} was killed by signal 9")), "{text}");
+    let metrics = &run["metrics"];
+    assert!(metrics["memory_bytes_per_s"]["value"].as_f64().unwrap() > 0.0, "{metrics}");
+}
+
+/// Whether a process has used its CPU for some ticks: more than it takes to get to the gate.
+fn has_run(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields = stat.rsplit_once(')').map(|(_, rest)| rest.to_owned()).unwrap_or_default();
+    let ticks = fields.split_whitespace().nth(11).and_then(|it| it.parse::<u64>().ok());
+    ticks.is_some_and(|ticks| ticks > 5)
+}

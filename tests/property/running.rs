@@ -43,17 +43,40 @@ fn block(step: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
     prop::collection::vec(step, 1..4).prop_map(|steps| steps.join(", "))
 }
 
+/// Slices that each member has; ways of a chase are in a region of their own.
+fn use_of_memory() -> impl Strategy<Value = String> {
+    let access = choice(&["read", "write", "modify", "zero"]);
+    let part = choice(&["area", "area[me % 3]", "area[2]", "none"]);
+    let count = choice(&["me", "n", "1_000", "1_000_000_000"]);
+    (0..5, part, access, count).prop_map(|(verb, part, access, count)| match verb {
+        0 => format!("{{ sweep = '{part}', access = '{access}' }}"),
+        1 => format!("{{ sweep = 'area[me % 3]', access = '{access}', halo = '70%' }}"),
+        2 => format!("{{ touch = '{part}', access = '{access}', count = '{count}', skew = 0.5 }}"),
+        3 => format!("{{ chase = 'way[me % 2]', count = '{count}' }}"),
+        _ => format!("{{ scale = '{part}', from = '{part}' }}"),
+    })
+}
+
 fn step() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
+        6 => use_of_memory(),
+        1 => choice(&["{ join = 'late' }"]),
         4 => address().prop_map(|to| format!("{{ send = '{to}' }}")),
         4 => address().prop_map(|from| format!("{{ receive = '{from}' }}")),
         1 => choice(&["{ spin = '20us' }", "{ spin = 'me * 1us' }", "{ work = '5us' }",
                       "{ sleep = '100us' }", "{ sleep = '1min' }", "{ spin = '1min' }"]),
     ];
     leaf.prop_recursive(2, 8, 3, |inner| {
-        let count = choice(&["2", "n * 2", "me", "10_000_000"]);
+        let count = choice(&[
+            "repeat = 2",
+            "repeat = 'n * 2'",
+            "repeat = 'me'",
+            "repeat = 10_000_000",
+            "during = 'me * 1ms'",
+            "during = '1min'",
+        ]);
         (count, block(inner))
-            .prop_map(|(count, steps)| format!("{{ repeat = '{count}', steps = [ {steps} ] }}"))
+            .prop_map(|(count, steps)| format!("{{ {count}, steps = [ {steps} ] }}"))
     })
 }
 
@@ -86,21 +109,54 @@ fn team(name: &'static str) -> impl Strategy<Value = String> {
     })
 }
 
+/// Regions of three slices, of none, and of ways.
+fn regions() -> impl Strategy<Value = String> {
+    let touch =
+        choice(&["owner", "main", "a", "late", "interleave", "opposite", "nobody", "node:0"]);
+    let policy = choice(&["default", "interleave", "bind:0", "preferred:me * 0"]);
+    let shared = choice(&["process", "all"]);
+    (touch, policy, shared).prop_map(|(touch, policy, shared)| {
+        format!(
+            "[memory.area]\nbytes = '100 KiB'\ncount = 3\nfirst_touch = '{touch}'\n\
+             policy = '{policy}'\nshared = '{shared}'\n\
+             [memory.none]\nbytes = 0\n[memory.way]\nbytes = '8 KiB'\ncount = 2\n"
+        )
+    })
+}
+
+/// A team that a step starts: at once, later, or after the window.
+fn spawned() -> impl Strategy<Value = String> {
+    let before = choice(&[
+        "{ spin = '1us' }",
+        "{ sleep = '5ms' }",
+        "{ sleep = '1min' }",
+        "{ during = '1min', steps = [ { sweep = 'area' } ] }",
+    ]);
+    let after = choice(&["{ join = 'late' }", "{ spin = '1us' }"]);
+    (team("late"), before, after).prop_map(|(late, before, after)| {
+        let late = late.replacen("size", "start = 'spawned'\nsize", 1);
+        format!(
+            "{late}[team.main]\nsize = 1\nsteps = [ {before}, {{ spawn = 'late' }}, {after} ]\n"
+        )
+    })
+}
+
 /// Sender and receiver of one channel, whatever the other teams do: most profiles are sound.
 fn text() -> impl Strategy<Value = String> {
     let kind = choice(&["futex", "pipe", "eventfd", "condvar", "queue", "socketpair"]);
     // Messages of several wakers can be mixed above PIPE_BUF (pipe(7)).
     let bytes = choice(&["1", "16", "100", "4_096", "100_000"]);
-    (kind, bytes, 2..4, 1..3, team("a"), team("b")).prop_map(
-        |(kind, bytes, count, copies, a, b)| {
+    let teams = (team("a"), team("b"), spawned());
+    (kind, bytes, 2..4, 1..3, regions(), teams).prop_map(
+        |(kind, bytes, count, copies, regions, (a, b, spawned))| {
             format!(
                 "about = 'x'\ncopies = {copies}\n[param]\nn = {{ default = 2, about = 'n' }}\n\
                  [channel.one]\nkind = '{kind}'\nbytes = '{bytes}'\n\
                  [channel.many]\nkind = '{kind}'\ncount = {count}\nbytes = '{bytes}'\n\
-                 [team.feed]\nsize = 1\nbackground = true\n\
+                 {regions}[team.feed]\nsize = 1\nbackground = true\n\
                  steps = [ {{ send = 'one' }}, {{ send = 'many[*]' }} ]\n\
                  [team.drain]\nsize = 1\nbackground = true\n\
-                 steps = [ {{ receive = 'one' }}, {{ receive = 'many[next]' }} ]\n{a}{b}"
+                 steps = [ {{ receive = 'one' }}, {{ receive = 'many[next]' }} ]\n{a}{b}{spawned}"
             )
         },
     )

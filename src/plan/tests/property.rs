@@ -1,7 +1,7 @@
 //! Any small profile plans or faults, and what plans keeps its promises.
 
 use super::*;
-use crate::plan::{Op, Pick, show, traffic};
+use crate::plan::{Op, Pick, memory, show, traffic};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -23,8 +23,31 @@ fn address() -> impl Strategy<Value = String> {
     ]
 }
 
+/// A region, or a part of it that each member has or that some lack.
+fn part() -> impl Strategy<Value = String> {
+    const PARTS: [&str; 5] = ["area", "area[me]", "area[me % 2]", "none", "all[0]"];
+    prop_oneof![
+        12 => prop::sample::select(&PARTS[..]).prop_map(str::to_owned),
+        1 => number().prop_map(|which| format!("area[{which}]")),
+    ]
+}
+
+fn use_of_memory() -> impl Strategy<Value = String> {
+    let access = prop::sample::select(&["read", "write", "zero"][..]);
+    (0..8, part(), part(), access, number()).prop_map(|(verb, at, other, access, n)| match verb {
+        0..4 => format!("{{ sweep = '{at}', access = '{access}' }}"),
+        4 => format!("{{ sweep = '{at}', halo = '50%' }}"),
+        5 => format!("{{ touch = '{at}', count = '{n}', access = '{access}', skew = 1 }}"),
+        6 => format!("{{ chase = '{at}', count = '{n}' }}"),
+        _ => format!("{{ add = '{at}', from = '{other}', and = '{at}' }}"),
+    })
+}
+
 fn step() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
+        4 => use_of_memory(),
+        1 => prop::sample::select(&["{ join = 'late' }", "{ spawn = 'late' }"][..])
+            .prop_map(str::to_owned),
         8 => address().prop_map(|it| format!("{{ send = '{it}' }}, {{ receive = '{it}' }}")),
         1 => address().prop_map(|to| format!("{{ send = '{to}' }}")),
         1 => address().prop_map(|from| format!("{{ receive = '{from}' }}")),
@@ -36,19 +59,22 @@ fn step() -> impl Strategy<Value = String> {
             9 => (number(), steps.clone())
                 .prop_map(|(n, steps)| format!("{{ repeat = '{n}', steps = [ {steps} ] }}")),
             1 => steps.clone().prop_map(|steps| format!("{{ forever = [ {steps} ] }}")),
+            1 => (number(), steps.clone())
+                .prop_map(|(n, steps)| format!("{{ during = '({n}) * 1ms', steps = [ {steps} ] }}")),
             2 => steps.prop_map(|steps| format!("{{ measure = 'm', steps = [ {steps} ] }}")),
         ]
     })
 }
 
 fn team(name: &'static str) -> impl Strategy<Value = String> {
-    const KEYS: [&str; 6] = [
+    const KEYS: [&str; 7] = [
         "",
         "pin = true",
         "spread = 'llc'",
         "on = 'node:me % nodes'",
         "on = 'core:me'",
         "as = 'processes'",
+        "start_on = 'node:instance % nodes'",
     ];
     let keys = prop::sample::select(&KEYS[..]);
     let steps = prop::collection::vec(step(), 1..4).prop_map(|steps| steps.join(", "));
@@ -57,17 +83,45 @@ fn team(name: &'static str) -> impl Strategy<Value = String> {
     })
 }
 
-fn text() -> impl Strategy<Value = String> {
-    let kind = prop::sample::select(&["pipe", "futex", "queue"][..]);
-    let duration = prop::sample::select(&["", "duration = '1s'"][..]);
-    (kind, 1..4, duration, team("a"), team("b")).prop_map(|(kind, count, duration, a, b)| {
+/// Regions as most are: some in slices, one of no bytes, one for all.
+fn regions() -> impl Strategy<Value = String> {
+    let touch = ["owner", "main", "a", "late", "node:me % nodes", "interleave", "opposite"];
+    let touch = prop::sample::select(Vec::from(touch));
+    let policy = ["default", "bind:instance % nodes", "preferred:0", "interleave", "bind:7"];
+    (touch, prop::sample::select(Vec::from(policy))).prop_map(|(touch, policy)| {
         format!(
-            "about = 'x'\ncopies = {count}\n{duration}\n\
-             [param]\nn = {{ default = 2, about = 'n' }}\n\
-             [channel.one]\nkind = '{kind}'\n\
-             [channel.many]\nkind = '{kind}'\ncount = 'max({count}, 2)'\n{a}{b}"
+            "[memory.area]\nbytes = '64 KiB'\ncount = 3\nfirst_touch = '{touch}'\n\
+             policy = '{policy}'\n[memory.none]\nbytes = 0\n\
+             [memory.all]\nbytes = '4 KiB'\nshared = 'all'\n"
         )
     })
+}
+
+fn text() -> impl Strategy<Value = String> {
+    let kind = prop::sample::select(&["pipe", "futex", "queue"][..]);
+    let top = ["", "", "duration = '1s'", "instances = 2", "instances = 3\nduration = '1s'"];
+    let top = prop::sample::select(Vec::from(top));
+    let spawner = prop_oneof![
+        2 => Just(String::new()),
+        1 => (team("late"), number()).prop_map(|(late, n)| {
+            let late = late.replacen("size", "start = 'spawned'\nsize", 1);
+            format!(
+                "{late}[team.main]\nsize = 1\nsteps = [ {{ spin = '({n}) * 1us' }}, \
+                 {{ spawn = 'late' }}, {{ join = 'late' }} ]\n"
+            )
+        }),
+    ];
+    (kind, 1..4, top, regions(), team("a"), team("b"), spawner).prop_map(
+        |(kind, count, top, regions, a, b, spawner)| {
+            format!(
+                "about = 'x'\ncopies = {count}\n{top}\n\
+                 [param]\nn = {{ default = 2, about = 'n' }}\n\
+                 [channel.one]\nkind = '{kind}'\n\
+                 [channel.many]\nkind = '{kind}'\ncount = 'max({count}, 2)'\n\
+                 {regions}{a}{b}{spawner}"
+            )
+        },
+    )
 }
 
 proptest! {
@@ -93,14 +147,49 @@ proptest! {
     }
 }
 
-fn keeps_its_promises(plan: &Plan, host: &Host) -> Result<(), TestCaseError> {
+/// Slices that there are, and each page of a region touched by somebody of its toucher.
+fn regions_are_whole(plan: &Plan) -> Result<(), TestCaseError> {
+    for (index, region) in plan.memory.iter().enumerate() {
+        prop_assert!(region.bytes() > 0 && region.bytes() < 1 << 47);
+        for slice in 0..region.count {
+            region.policy(plan.instances - 1, slice);
+        }
+        let Some(team) = plan.toucher(index) else { continue };
+        for me in 0..plan.teams[team].size {
+            prop_assert!(plan.touches(index, me).iter().all(|slice| *slice < region.count));
+        }
+    }
     for team in &plan.teams {
-        for cpus in &team.cpus {
+        for (region, pick) in team.ops.iter().flat_map(memory::used) {
+            let count = u64::from(plan.memory[region as usize].count);
+            if let Pick::At(slice) = pick {
+                prop_assert!((0..team.size).all(|me| slice.of(me) < count));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Each team starts at the gate or is spawned by one step, which is done once.
+fn teams_start_once(plan: &Plan) -> Result<(), TestCaseError> {
+    for (index, team) in plan.teams.iter().enumerate() {
+        let is_it = |op: &&Op| matches!(op, Op::Spawn { team } if *team as usize == index);
+        let by = plan.teams.iter().map(|it| it.ops.iter().filter(is_it).count() * it.size as usize);
+        prop_assert_eq!(by.sum::<usize>(), usize::from(team.spawned));
+    }
+    Ok(())
+}
+
+fn keeps_its_promises(plan: &Plan, host: &Host) -> Result<(), TestCaseError> {
+    regions_are_whole(plan)?;
+    teams_start_once(plan)?;
+    for team in &plan.teams {
+        for cpus in team.cpus.iter().chain(&team.start_cpus) {
             prop_assert!(!cpus.is_empty() && cpus.without(&host.allowed).is_empty());
         }
         for (at, op) in team.ops.iter().enumerate() {
             match op {
-                Op::Loop { end, .. } | Op::Forever { end } => {
+                Op::Loop { end, .. } | Op::During { end, .. } | Op::Forever { end } => {
                     let again = &team.ops[*end as usize - 1];
                     prop_assert_eq!(again, &Op::Again { begin: at as u32 });
                 }
@@ -164,7 +253,7 @@ fn tell(messages: &mut Messages, plan: &Plan, channel: u32, pick: &Pick, me: u32
 
 fn counts_as_an_interpreter_would(plan: &Plan) -> Result<(), TestCaseError> {
     let mut ops = plan.teams.iter().flat_map(|team| &team.ops);
-    if ops.any(|op| matches!(op, Op::Forever { .. })) {
+    if ops.any(|op| matches!(op, Op::Forever { .. } | Op::During { .. })) {
         return Ok(());
     }
     let (sent, received) = interpreted(plan);

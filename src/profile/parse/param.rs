@@ -152,9 +152,11 @@ impl Reader<'_> {
             match value.get_ref() {
                 DeValue::String(text) => sets.push((name, text.to_string())),
                 DeValue::Integer(number) => sets.push((name, number.as_str().to_owned())),
+                DeValue::Float(number) => sets.push((name, number.as_str().to_owned())),
                 other => {
-                    let message = format!("a parameter is set to text, not {}", kind(other));
-                    self.fault(value.span(), message);
+                    let message = format!("a choice sets `{}` to {}", name.text, kind(other));
+                    let help = "write a number, or text as the command line would have it";
+                    self.fault_with_help(value.span(), message, help);
                 }
             }
         }

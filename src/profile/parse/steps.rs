@@ -230,18 +230,29 @@ impl Reader<'_> {
         named: Named,
     ) -> Option<Address> {
         let Some(text) = value.get_ref().as_str() else {
-            self.wrong(value, verb, "an address such as \"inbox[me]\"");
+            self.wrong(
+                value,
+                verb,
+                match named {
+                    Named::Channel => "an address such as \"inbox[me]\"",
+                    Named::Region => "a region or a slice, such as \"area[me]\"",
+                },
+            );
             return None;
         };
         let place = self.inner(value, text);
         let literal = place.len() == text.len();
+        let help = match named {
+            Named::Channel => ADDRESS_HELP,
+            Named::Region => PART_HELP,
+        };
         let (name, index) = match text.split_once('[') {
             None => (text, None),
             Some((name, rest)) => match rest.strip_suffix(']') {
                 Some(index) => (name, Some(index)),
                 None => {
                     let message = format!("`{}` is no address: its `]` is missing", shown(text));
-                    self.faults.push(Fault::new(place, message).with_help(ADDRESS_HELP));
+                    self.faults.push(Fault::new(place, message).with_help(help));
                     return None;
                 }
             },
@@ -263,7 +274,7 @@ impl Reader<'_> {
             Some("any") => Which::Any,
             Some("") => {
                 let message = format!("`{}` does not say which", shown(text));
-                self.fault_with_help(place, message, ADDRESS_HELP);
+                self.fault_with_help(place, message, help);
                 return None;
             }
             Some(_) => Which::At(self.index(index?, name, &place, literal)),
@@ -301,5 +312,6 @@ impl Reader<'_> {
     }
 }
 
+const PART_HELP: &str = "write `area` for all of a region, `area[me]` or `area[0]` for a slice";
 const ADDRESS_HELP: &str = "an address is a channel and which of its instances: \
      `inbox[me]`, `inbox[*]`, `inbox[next]`, `inbox[any]`, `inbox[0]`";

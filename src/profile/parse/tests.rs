@@ -1,5 +1,6 @@
 //! What is refused in a profile, where, and with which words.
 
+mod memory;
 mod params;
 mod steps;
 

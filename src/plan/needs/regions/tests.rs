@@ -123,10 +123,16 @@ fn more_than_nodes_have_free() {
     // Shared by the instances, so there once.
     let shared = MemoryPlan { sharing: Sharing::All, ..bound(475, &[1]) };
     check(&[shared], &[]);
-    // One slice on node 0, one on node 1, one on node 0.
-    check(&[times(3, touched(238, &[0, 1]))], &[]);
+    // Each instance: one slice on node 0, one on node 1, one on node 0.
+    check(&[times(3, touched(238, &[0, 1, 0, 0, 1, 0]))], &[]);
     let both = [one(0, "1000 MiB", "960 MiB", "1008 MiB"), one(1, "500 MiB", "480 MiB", "504 MiB")];
-    check(&[times(3, touched(240, &[0, 1]))], &[&both[0], &both[1]]);
+    check(&[times(3, touched(240, &[0, 1, 0, 0, 1, 0]))], &[&both[0], &both[1]]);
+    // The instances on different nodes: what each has is on its own.
+    check(&[touched(470, &[0, 1])], &[]);
+    check(&[touched(480, &[0, 1])], &[&one(1, "500 MiB", "480 MiB", "504 MiB")]);
+    // A policy that binds decides, whoever touches.
+    let by_policy = MemoryPolicy::Bind(vec![NodeId(0)]);
+    check(&[region("q", 470, FirstTouch::Nodes(vec![NodeId(1)]), by_policy)], &[]);
     // Nobody says where it goes.
     check(&[anywhere(5000)], &[]);
     let preferred = MemoryPolicy::Preferred(NodeId(1));
