@@ -102,7 +102,7 @@ pub fn table(name: &str, points: &[Report]) -> String {
         "p99".to_string(),
     ]];
     rows.extend(points.iter().map(|point| row(name, &result, point)));
-    head(name, points) + &aligned(&rows)
+    head(name, points) + &aligned(&rows) + &gap(name, &result, points)
 }
 
 /// What the columns are taken from.
@@ -121,14 +121,49 @@ fn head(name: &str, points: &[Report]) -> String {
 
 const UNKNOWN: &str = "-";
 
+/// The arms between which others are measured, where a sweep has both.
+const WORST: &str = "worst";
+const BEST: &str = "best";
+
+/// How much of the way from the worst arm to the best each other arm went.
+fn gap(name: &str, result: &str, points: &[Report]) -> String {
+    let arm = |point: &Report| point.profile.params.get(name).cloned();
+    let of = |wanted: &str| {
+        let point = points.iter().find(|point| arm(point).as_deref() == Some(wanted))?;
+        value_of(result, point)
+    };
+    let (Some(worst), Some(best)) = (of(WORST), of(BEST)) else {
+        return String::new();
+    };
+    if worst == best {
+        return format!("\n{WORST} and {BEST} do not differ in {result}\n");
+    }
+    let between = points.iter().filter_map(|point| {
+        let arm = arm(point).filter(|arm| arm != WORST && arm != BEST)?;
+        let closed = (value_of(result, point)? - worst) / (best - worst);
+        Some(format!("{arm} {:.1}%", closed * 100.0))
+    });
+    let between: Vec<String> = between.collect();
+    match between.is_empty() {
+        true => String::new(),
+        false => format!("\nof the gap from {WORST} to {BEST} closed: {}\n", between.join(", ")),
+    }
+}
+
+/// The mean of the result over the runs of a point, or that of its only run.
+fn value_of(result: &str, point: &Report) -> Option<f64> {
+    match point.summary.get(result) {
+        Some(summary) => Some(summary.mean),
+        None => point.median_run()?.metrics.get(result)?.value,
+    }
+}
+
 fn row(name: &str, result: &str, point: &Report) -> [String; 6] {
     let run = point.median_run();
     let latency = run.and_then(|run| most_wakeups(&run.latency));
     let time = |ns: Option<u64>| ns.map_or(UNKNOWN.to_string(), |ns| unit::time(ns as f64));
-    let (value, cv) = match point.summary.get(result) {
-        Some(summary) => (Some(summary.mean), summary.cv),
-        None => (run.and_then(|run| run.metrics.get(result)?.value), None),
-    };
+    let value = value_of(result, point);
+    let cv = point.summary.get(result).and_then(|summary| summary.cv);
     let unit = run.and_then(|run| Some(run.metrics.get(result)?.unit.as_str()));
     [
         point.profile.params.get(name).cloned().unwrap_or(UNKNOWN.to_string()),
@@ -154,6 +189,7 @@ fn shown(value: f64, unit: &str) -> String {
         Some(unit::Unit::Bytes) => unit::bytes(value),
         Some(unit::Unit::Share) => format!("{value:.1}%"),
         Some(unit::Unit::Count) => unit::count(value),
+        None if unit == "B/s" => format!("{}/s", unit::bytes(value)),
         None => format!("{value:.3} {unit}"),
     }
 }
@@ -208,5 +244,39 @@ mod tests {
         let row = |a: &str, b: &str| [a, b, "-", "-", "-", "-"].map(str::to_string);
         let text = aligned(&[row("groups", "x"), row("1", "1.00 k")]);
         assert_eq!(text, "groups       x  -  -  -  -\n     1  1.00 k  -  -  -  -\n");
+    }
+
+    #[test]
+    fn how_much_of_a_gap_was_closed() {
+        let point = |arm: &str, value: Option<f64>| {
+            let mut report = crate::report::fixture::reports().remove("plain").unwrap();
+            report.profile.params.insert("arm".to_owned(), arm.to_owned());
+            report.summary.clear();
+            for run in &mut report.runs {
+                run.metrics.get_mut("messages_per_s").unwrap().value = value;
+            }
+            report
+        };
+        let check = |points: &[(&str, Option<f64>)], expected: &str| {
+            let points: Vec<Report> =
+                points.iter().map(|(arm, value)| point(arm, *value)).collect();
+            assert_eq!(gap("arm", "messages_per_s", &points).trim(), expected);
+        };
+        let (worst, best) = (("worst", Some(100.0)), ("best", Some(300.0)));
+        let closed = "of the gap from worst to best closed:";
+        check(&[worst, ("free", Some(250.0)), best], &format!("{closed} free 75.0%"));
+        // Lower may be better.
+        check(
+            &[("worst", Some(9.0)), ("free", Some(6.0)), ("best", Some(3.0))],
+            &format!("{closed} free 50.0%"),
+        );
+        check(&[worst, ("free", Some(90.0)), best], &format!("{closed} free -5.0%"));
+        check(&[worst, ("free", None), best], "");
+        check(&[worst, ("free", Some(1.0))], "");
+        check(&[worst, best], "");
+        check(
+            &[("worst", Some(1.0)), ("free", Some(2.0)), ("best", Some(1.0))],
+            "worst and best do not differ in messages_per_s",
+        );
     }
 }
