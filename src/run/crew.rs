@@ -38,11 +38,9 @@ pub(super) fn workers<'a>(
 ///
 /// What pthread_create gave; those started before go on.
 pub(super) fn start<'a>(crew: &mut Crew<'a>, workers: &'a mut [Worker<'_>]) -> Result<(), Errno> {
-    for worker in workers {
-        match worker.gate {
-            Some(_) => crew.spawn(STACK_BYTES, worker)?,
-            None => crew.plant(worker.task, STACK_BYTES, worker),
-        }
-    }
-    Ok(())
+    let (at_gate, spawned): (Vec<_>, Vec<_>) =
+        workers.iter_mut().partition(|worker| worker.gate.is_some());
+    // First, since the gate opens as soon as all are there who wait at it.
+    spawned.into_iter().for_each(|worker| crew.plant(worker.task, STACK_BYTES, worker));
+    at_gate.into_iter().try_for_each(|worker| crew.spawn(STACK_BYTES, worker))
 }

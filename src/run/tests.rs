@@ -312,8 +312,10 @@ fn a_shared_way_is_written_by_one_process() {
 #[test]
 fn a_way_is_written_before_the_gate_opens() {
     let text = "[memory.area]\nbytes = '4 KiB'\n\
-                [team.late]\nsize = 1\nstart = 'spawned'\nsteps = [ { chase = 'area', count = 1 } ]\n\
-                [team.main]\nsize = 1\nsteps = [ { spawn = 'late' }, { chase = 'area', count = 1 } ]";
+                [team.late]\nsize = 1\nstart = 'spawned'\nsteps = [ { chase = 'area', count = 1 \
+                } ]\n\
+                [team.main]\nsize = 1\nsteps = [ { spawn = 'late' }, { chase = 'area', count = 1 \
+                } ]";
     assert_eq!(preparers(text), ["main0 of 0"]);
 }
 
