@@ -435,7 +435,9 @@ mod tests {
         fn region(name: &'static str)(
             bytes in prop_oneof![Just("0B"), Just("n * 1 MiB"), Just("4096")],
             count in prop_oneof![Just("1"), Just("n + 1"), Just("cpus")],
-            first_touch in prop_oneof![Just("owner"), Just("t0"), Just("node:me % nodes"), Just("place")],
+            first_touch in prop::sample::select(
+                &["owner", "t0", "node:me % nodes", "place"][..]
+            ),
             policy in prop_oneof![Just("default"), Just("bind:instance"), Just("interleave")],
             huge in prop::sample::select(&["always", "never", "leave", "h"][..]),
             shared in prop::sample::select(&["process", "all"][..]),
@@ -468,7 +470,8 @@ mod tests {
                 .param(Param::word("w", "threads").choices(choices.iter().copied()))
                 .channel(Channel::new("c", "pipe").count("n + 1").bytes("4 KiB"))
                 .memory(regions.0).memory(regions.1);
-            for (name, word) in [("acc", "read"), ("st", "gate"), ("h", "never"), ("place", "any")] {
+            let words = [("acc", "read"), ("st", "gate"), ("h", "never"), ("place", "any")];
+            for (name, word) in words {
                 profile = profile.param(Param::word(name, word));
             }
             let sets = |value: &str| vec![(Word::from("n"), value.to_owned())];

@@ -38,11 +38,9 @@ pub(super) fn workers<'a>(
 ///
 /// What pthread_create gave; those started before go on.
 pub(super) fn start<'a>(crew: &mut Crew<'a>, workers: &'a mut [Worker<'_>]) -> Result<(), Errno> {
-    let (planted, at_gate): (Vec<_>, Vec<_>) =
-        workers.iter_mut().partition(|worker| worker.gate.is_none());
-    // All of these first: when the last of the others is at the gate, it opens.
-    for worker in planted {
-        crew.plant(worker.task, STACK_BYTES, worker);
-    }
+    let (at_gate, spawned): (Vec<_>, Vec<_>) =
+        workers.iter_mut().partition(|worker| worker.gate.is_some());
+    // First, since the gate opens as soon as all are there who wait at it.
+    spawned.into_iter().for_each(|worker| crew.plant(worker.task, STACK_BYTES, worker));
     at_gate.into_iter().try_for_each(|worker| crew.spawn(STACK_BYTES, worker))
 }

@@ -312,7 +312,40 @@ fn a_shared_way_is_written_by_one_process() {
 #[test]
 fn a_way_is_written_before_the_gate_opens() {
     let text = "[memory.area]\nbytes = '4 KiB'\n\
-                [team.late]\nsize = 1\nstart = 'spawned'\nsteps = [ { chase = 'area', count = 1 } ]\n\
-                [team.main]\nsize = 1\nsteps = [ { spawn = 'late' }, { chase = 'area', count = 1 } ]";
+                [team.late]\nsize = 1\nstart = 'spawned'\nsteps = [ { chase = 'area', count = 1 \
+                } ]\n\
+                [team.main]\nsize = 1\nsteps = [ { spawn = 'late' }, { chase = 'area', count = 1 \
+                } ]";
     assert_eq!(preparers(text), ["main0 of 0"]);
+}
+
+/// An instance has regions of its own, and those of all.
+#[test]
+fn what_instances_share() {
+    let text = "about = 'x'\ninstances = 2\n\
+                [memory.own]\nbytes = '4 KiB'\n[memory.all]\nbytes = '4 KiB'\nshared = 'all'\n\
+                [team.w]\nsize = 1\nsteps = [ { sweep = 'own' }, { sweep = 'all' } ]";
+    let source = Source { path: String::new(), text: text.to_owned() };
+    let profile = Profile::parse("own", source).unwrap_or_else(|faults| panic!("{faults}"));
+    let host = Host::made_up(Topology::from_synthetic("core:2 pu:1").unwrap(), "made up");
+    let plan = Plan::new(&profile, &host, &Overrides::default()).unwrap();
+    let shared = Areas::shared(&plan).unwrap();
+    let [first, second] = [0, 1].map(|instance| Areas::own(&plan, instance, &shared).unwrap());
+    let address = |areas: &Areas, region| areas.region(region).unwrap().address();
+    assert!(shared.region(0).is_none());
+    assert_ne!(address(&first, 0), address(&second, 0));
+    assert_eq!(address(&first, 1), address(&second, 1));
+    // After a fork they are one memory only if the kernel has it as shared.
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let sharing = |at: usize| {
+        let range = |line: &str| {
+            let (begin, end) = line.split_once(' ')?.0.split_once('-')?;
+            let number = |text| usize::from_str_radix(text, 16).ok();
+            Some(number(begin)?..number(end)?)
+        };
+        let line = maps.lines().find(|line| range(line).is_some_and(|range| range.contains(&at)));
+        line.unwrap().split(' ').nth(1).unwrap().to_owned()
+    };
+    assert_eq!(sharing(address(&first, 0)), "rw-p");
+    assert_eq!(sharing(address(&first, 1)), "rw-s");
 }

@@ -92,7 +92,8 @@ fn fixed_work_uses_so_many_bytes() {
     own(&steps("{ chase = \"area[me]\", count = 5000 }"), 64 * 10_000);
     // In all copies of all instances, by threads that a step has started.
     let spawned = "instances = 3\ncopies = 2\n[memory.area]\nbytes = \"64 KiB\"\ncount = 2\n\
-                   [team.m]\nsize = 1\nsteps = [ { spawn = \"w\" }, { join = \"w\" }, { sweep = \"area\" } ]\n\
+                   [team.m]\nsize = 1\nsteps = [ { spawn = \"w\" }, { join = \"w\" }, { sweep = \
+                   \"area\" } ]\n\
                    [team.w]\nsize = 2\nstart = \"spawned\"\nsteps = [ { sweep = \"area[me]\" } ]";
     own(spawned, ((3 * 2) * (2 + 2)) << 16);
 }
@@ -133,11 +134,13 @@ fn odd_combinations_run() {
     }
     // More slices than members, and one that has no bytes.
     check(
-        "[memory.area]\nbytes = \"4 KiB\"\ncount = 9\n[team.w]\nsize = 2\nsteps = [ { sweep = \"area[me + 7]\", halo = \"100%\" } ]",
+        "[memory.area]\nbytes = \"4 KiB\"\ncount = 9\n[team.w]\nsize = 2\nsteps = [ { sweep = \
+         \"area[me + 7]\", halo = \"100%\" } ]",
         "",
     );
     check(
-        "[memory.area]\nbytes = 0\n[team.w]\nsize = 2\nsteps = [ { sweep = \"area\" }, { spin = \"1us\" } ]",
+        "[memory.area]\nbytes = 0\n[team.w]\nsize = 2\nsteps = [ { sweep = \"area\" }, { spin = \
+         \"1us\" } ]",
         "",
     );
     check(
@@ -217,7 +220,8 @@ fn pictures() {
     check("hackbench --loops 1000000000", &["--plot", "uses no memory"]);
     check(&format!("{moves} --sweep age=0s,1ms"), &["--plot", "`age` is swept", "one point"]);
     let (_dir, empty) = profile(
-        "about = \"x\"\n[memory.area]\nbytes = 0\n[team.w]\nsize = 1\nsteps = [ { spin = \"1us\" } ]",
+        "about = \"x\"\n[memory.area]\nbytes = 0\n[team.w]\nsize = 1\nsteps = [ { spin = \"1us\" \
+         } ]",
     );
     check(&empty, &["--plot", "uses no memory"]);
     for (one, other) in [("--json", "--plot"), ("--out", "--plot"), ("--json", "--out")] {

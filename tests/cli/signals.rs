@@ -270,7 +270,8 @@ fn a_run_with_memory_is_interrupted_anywhere() {
 fn a_team_that_is_not_spawned_yet_is_not_waited_for() {
     let (_dir, path) = crate::profile(
         "about = \"x\"\ninstances = 2\n\
-         [team.main]\nsize = 1\nsteps = [ { sleep = \"10min\" }, { spawn = \"w\" }, { join = \"w\" } ]\n\
+         [team.main]\nsize = 1\nsteps = [ { sleep = \"10min\" }, { spawn = \"w\" }, { join = \
+         \"w\" } ]\n\
          [team.w]\nsize = 3\nstart = \"spawned\"\nsteps = [ { spin = \"1us\" } ]",
     );
     if let Some(run) = interrupted(&path, 2) {
@@ -282,7 +283,8 @@ fn a_team_that_is_not_spawned_yet_is_not_waited_for() {
 fn an_instance_that_is_killed_is_named_and_the_others_are_kept() {
     let (_dir, path) = crate::profile(
         "about = \"x\"\ninstances = 3\n[memory.area]\nbytes = \"1 MiB\"\n\
-         [team.w]\nsize = 2\nsteps = [ { repeat = 1_000_000_000, steps = [ { sweep = \"area\" } ] } ]",
+         [team.w]\nsize = 2\nsteps = [ { repeat = 1_000_000_000, steps = [ { sweep = \"area\" } \
+         ] } ]",
     );
     let child = start(SCHEDLOAD, &format!("run {path} --json -"));
     // The leader, and a process for each instance.

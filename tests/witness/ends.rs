@@ -20,6 +20,7 @@ pub const TESTS: &[Test] = &[
         body: background_ends_with_the_foreground,
     },
     Test { name: "ends::confined_to_one_cpu", body: confined_to_one_cpu },
+    Test { name: "ends::spawned_as_the_gate_opens", body: spawned_as_the_gate_opens },
 ];
 
 /// Wakees that wait for what never comes, and wakers whose channel is full for good.
@@ -134,6 +135,22 @@ fn confined_to_one_cpu() -> Outcome {
                 let fits = seen == only || (plan.duration_ns.is_some() && seen.is_empty());
                 assert!(fits, "{name} {flags}: {seen}");
             }
+        }
+    }
+    Outcome::Passed
+}
+
+/// The team that is spawned comes last in the profile, and its spawner has nothing else to do.
+fn spawned_as_the_gate_opens() -> Outcome {
+    let host = host();
+    for top in ["copies = 4", "instances = 2\ncopies = 2"] {
+        let text = format!(
+            "{top}\n[team.main]\nsize = 1\nsteps = [ {{ spawn = 'w' }}, {{ join = 'w' }} ]\n\
+             [team.w]\nsize = 3\nstart = 'spawned'\nsteps = [ {{ spin = '1us' }} ]\n"
+        );
+        let plan = plan(&host, None, &text);
+        for _ in 0..50 {
+            assert_eq!(ran(&plan, &host).end, End::Done, "{top}");
         }
     }
     Outcome::Passed

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 pub const TESTS: &[Test] = &[
     Test { name: "leftovers::of_a_run", body: of_a_run },
+    Test { name: "leftovers::of_regions_and_spawned_teams", body: of_regions_and_spawned_teams },
     Test { name: "leftovers::of_many_runs", body: of_many_runs },
     Test { name: "leftovers::of_a_run_that_cannot_start", body: of_a_run_that_cannot_start },
     Test { name: "leftovers::of_a_killed_task", body: of_a_killed_task },
@@ -115,6 +116,31 @@ fn of_a_run() -> Outcome {
         let flags = format!("--wakees 8 --duration 20ms --warmup 5ms --as {form}");
         let fanout = builtin(&host, "fanout", &flags);
         leaves_nothing(form, || ran(&fanout, &host));
+    }
+    Outcome::Passed
+}
+
+/// Also where the time is up before the team is spawned.
+fn of_regions_and_spawned_teams() -> Outcome {
+    let host = host();
+    for top in ["", "instances = 3", "instances = 2\ncopies = 2"] {
+        for (shared, sleep) in [("process", "1ms"), ("all", "1ms"), ("process", "1min")] {
+            let text = format!(
+                "{top}\n[memory.area]\nbytes = '1 MiB'\ncount = 2\nshared = '{shared}'\n\
+                 [team.main]\nsize = 1\n\
+                 steps = [ {{ sleep = '{sleep}' }}, {{ spawn = 'w' }}, {{ join = 'w' }} ]\n\
+                 [team.w]\nsize = 2\nstart = 'spawned'\n\
+                 steps = [ {{ chase = 'area[me]', count = 100 }}, {{ sweep = 'area' }} ]\n"
+            );
+            let duration = (sleep == "1min").then_some("20ms");
+            let plan = plan(&host, duration, &text);
+            let recording = leaves_nothing(&text, || ran(&plan, &host));
+            let begun = recording.tasks.iter().filter(|task| task.begun.is_some()).count() as u64;
+            let spawned = u64::from(plan.copies) * 2;
+            let expected =
+                if duration.is_some() { plan.n_tasks() - spawned } else { plan.n_tasks() };
+            assert_eq!(begun, expected, "{text}");
+        }
     }
     Outcome::Passed
 }

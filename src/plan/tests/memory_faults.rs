@@ -104,7 +104,8 @@ fn of_ways_that_are_written_over() {
     // STREAM's numbers are written into all of its arrays.
     let copy = format!("copy would write over the way that `chase` goes in `area`; {help}");
     check("{ copy = 'area[me]', from = 'area[1 - me]' }", &[&copy]);
-    let mixed = "`area` is chased as a whole and by slices; a line is on one way only: chase all of \
+    let mixed = "`area` is chased as a whole and by slices; a line is on one way only: chase all \
+     of \
                  it, or slices";
     check("{ chase = 'area', count = 1 }", &[mixed]);
 }
@@ -158,10 +159,9 @@ fn of_sizes_that_no_machine_has() {
     );
     check(
         &region("bytes = '100_000 GiB'\ncount = 4_000_000"),
-        &[
-            "region `area` has 4000000 slices of 100000 GiB, and an address space holds 131072 GiB; \
-           ask for fewer slices, or smaller ones",
-        ],
+        &["region `area` has 4000000 slices of 100000 GiB, and an address space holds 131072 \
+             GiB; \
+           ask for fewer slices, or smaller ones"],
     );
     check(
         &format!("instances = 4_000\n{}", region("bytes = '4 KiB'\ncount = 4_000")),
@@ -326,10 +326,9 @@ fn of_joins_without_an_end() {
     let endless = endless.replace("start =", "background = true\nstart =");
     check(
         &endless,
-        &[
-            "the run would never end: team `w` goes on for ever; give a duration: `--duration 10s`, \
-           or leave out the `join`",
-        ],
+        &["the run would never end: team `w` goes on for ever; give a duration: `--duration \
+             10s`, \
+           or leave out the `join`"],
     );
     check(&format!("duration = '1s'\n{endless}"), &[]);
 }
@@ -345,10 +344,9 @@ fn of_times_and_places() {
     );
     check_steps(
         "{ during = '1s', steps = [ { forever = [ { spin = '1us' } ] } ] }",
-        &[
-            "the run would never end: team `w` goes on for ever; give a duration: `--duration 10s`, \
-           or `duration = \"10s\"` in the profile",
-        ],
+        &["the run would never end: team `w` goes on for ever; give a duration: `--duration \
+             10s`, \
+           or `duration = \"10s\"` in the profile"],
     );
     let start_on = |place: &str| {
         format!("[team.w]\nsize = 1\nstart_on = '{place}'\nsteps = [ {{ spin = '1us' }} ]")
@@ -401,7 +399,8 @@ fn of_steps_built_in_rust() {
 fn of_choices() {
     let text = "about = 'x'\n[param]\nn = { default = 1, max = 3, about = 'n' }\n[param.c]\n\
                 about = 'x'\ndefault = 'good'\n\
-                choices = { good = { n = 2 }, large = { n = 5 }, odd = { n = 1.5 }, time = { n = '1s' } }\n\
+                choices = { good = { n = 2 }, large = { n = 5 }, odd = { n = 1.5 }, time = { n = \
+                '1s' } }\n\
                 [team.w]\nsize = 'max(1, n)'\nsteps = [ { spin = '1us' } ]";
     let check = |params: &[(&str, &str)], expected: &[&str]| match Plan::new(
         &profile(text),

@@ -60,7 +60,8 @@ fn step() -> impl Strategy<Value = String> {
                 .prop_map(|(n, steps)| format!("{{ repeat = '{n}', steps = [ {steps} ] }}")),
             1 => steps.clone().prop_map(|steps| format!("{{ forever = [ {steps} ] }}")),
             1 => (number(), steps.clone())
-                .prop_map(|(n, steps)| format!("{{ during = '({n}) * 1ms', steps = [ {steps} ] }}")),
+                .prop_map(|(n, steps)| format!("{{ during = '({n}) * 1ms', steps = [ {steps} ] \
+                 }}")),
             2 => steps.prop_map(|steps| format!("{{ measure = 'm', steps = [ {steps} ] }}")),
         ]
     })

@@ -134,10 +134,9 @@ fn times_and_teams() {
     check_step("{ during = \"1ms\", steps = [ { sweep = \"area\" } ] }", &[]);
     check_step(
         "{ during = 3, steps = [ { spin = 0 } ] }",
-        &[
-            "12 `during` is a time, and `3` a plain number (write its unit, as in `10us`, `10ms` or \
-           `10s`)",
-        ],
+        &["12 `during` is a time, and `3` a plain number (write its unit, as in `10us`, `10ms` \
+             or \
+           `10s`)"],
     );
     check_step(
         "{ during = \"-1s\", steps = [ { spin = 0 } ] }",
@@ -181,7 +180,8 @@ fn choices_that_set() {
     };
     let param = |choices: &str| {
         format!(
-            "n = {{ default = 1, about = \"\" }}\nc = {{ default = \"a\", about = \"\", choices = {{ {choices} }} }}"
+            "n = {{ default = 1, about = \"\" }}\nc = {{ default = \"a\", about = \"\", choices \
+             = {{ {choices} }} }}"
         )
     };
     check(&param("a = { n = 2 }, b = { n = \"cpus\" }, d = { n = 1.5 }, e = {}"), &[]);
