@@ -2,7 +2,9 @@
 
 All are timed by the clock on the wall, since that is what schedload and perf report. A peer of two
 threads is two processes at once, their rates summed; each begins when it has touched its memory, so
-that their times overlap but for some ms. Must not know: how schedload works inside.
+that their times overlap but for some ms. They are of one session, as ours is: where the kernel
+groups tasks by session (sched_autogroup), two would get twice our share of a CPU that others want.
+Must not know: how schedload works inside.
 """
 
 import argparse
@@ -16,7 +18,6 @@ import statistics
 import subprocess
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 from tools import Failure, progress, run
 
@@ -24,6 +25,7 @@ SOURCE = pathlib.Path(__file__).with_name("memory.c")
 MIB = 1 << 20
 # How long each tool is to measure.
 RUN_S = 3
+TWICE = '"$@" & first=$!; "$@" & second=$!; wait "$first" && wait "$second"'
 # Rounds of the pair that is discarded, from which the others' number follows.
 FIRST_ROUNDS = 50
 PERF_NOTE = (
@@ -45,7 +47,7 @@ class Case:
     round_bytes: int
     # The command of the peer for a directory to build in and a number of rounds.
     peer: Callable[[pathlib.Path, int], list[str]]
-    # Bytes per second from what one of them printed.
+    # Bytes per second of all of them from what they printed.
     read_peer: Callable[[str], float]
 
 
@@ -58,21 +60,21 @@ def array_bytes() -> int:
     return max(4 * max(found, default=32 * MIB), 4 * MIB) // MIB * MIB
 
 
-def mean_rate(round_bytes: int, text: str) -> float:
-    """Of the C program: all its bytes by all its time."""
+def c_rate(n_threads: int, round_bytes: int, text: str) -> float:
+    """Of the C programs: all their bytes by the time of one."""
     try:
         rounds = [float(line) for line in text.split()]
-        return round_bytes * len(rounds) / sum(rounds)
+        return n_threads * round_bytes * len(rounds) / sum(rounds)
     except (ValueError, ZeroDivisionError) as error:
         raise Failure(f"the C program printed no times: {error}") from error
 
 
 def perf_rate(text: str) -> float:
-    """The simple format's number; older versions print a comment above it."""
-    match = re.search(r"^\s*([0-9.]+)\s*$", text, re.MULTILINE)
-    if match is None:
+    """The simple format's numbers; there is a comment above each."""
+    found = re.findall(r"^\s*([0-9.]+)\s*$", text, re.MULTILINE)
+    if not found:
         raise Failure("perf printed no line with a number of bytes/s alone")
-    return float(match.group(1))
+    return sum(map(float, found))
 
 
 @functools.cache
@@ -115,7 +117,7 @@ def cases() -> list[Case]:
                 n_threads=n_threads,
                 round_bytes=3 * size,
                 peer=in_c("triad"),
-                read_peer=functools.partial(mean_rate, 3 * size),
+                read_peer=functools.partial(c_rate, n_threads, 3 * size),
             ),
             Case(
                 name=f"zero, C memset, {threads}",
@@ -125,7 +127,7 @@ def cases() -> list[Case]:
                 n_threads=n_threads,
                 round_bytes=size,
                 peer=in_c("zero"),
-                read_peer=functools.partial(mean_rate, size),
+                read_peer=functools.partial(c_rate, n_threads, size),
             ),
             Case(
                 name=f"zero, perf memset, {threads}",
@@ -155,14 +157,11 @@ def run_ours(case: Case, binaries: pathlib.Path, limit_s: float) -> tuple[float,
 
 
 def run_peers(argv: list[str], case: Case, limit_s: float) -> float:
-    """The summed bytes/s of as many peers at once as ours has threads."""
+    """The summed bytes/s of one peer or two at once, as many as ours has threads."""
     if shutil.which(argv[0]) is None:
         raise Failure(f"{argv[0]} was not found: scripts/setup bench-peers installs it")
-    with ThreadPoolExecutor(case.n_threads) as pool:
-        started = [
-            pool.submit(run, argv, case.read_peer, limit_s) for _ in range(case.n_threads)
-        ]
-        return sum(it.result().own_s for it in started)
+    all_at_once = ["sh", "-c", TWICE, "sh", *argv] if case.n_threads == 2 else argv
+    return run(all_at_once, case.read_peer, limit_s).own_s
 
 
 def section(case: Case, options: argparse.Namespace) -> tuple[list[str], bool]:
