@@ -21,8 +21,8 @@ const ZERO_PIECE_BYTES: usize = 1 << 20;
 /// 512).
 const LARGE_ZERO_BYTES: usize = 64 << 20;
 
-/// Most of such a piece, some milliseconds. Each start costs 0.07 ms there: in pieces of 64 MiB the
-/// rate is 0.96 of that in one of 512.
+/// Most of such a piece, some milliseconds. The larger the pieces the nearer to one memset of all:
+/// 512 MiB came to 87 to 90 GB/s in pieces of 64 to 256 MiB there, and to 92 at once.
 const LARGE_ZERO_PIECE_BYTES: usize = 128 << 20;
 
 /// Uses every line of the span once, in order; `bytes` are those of the lines. Whether it came to
