@@ -144,12 +144,19 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord>
             index: id.index,
             checked_out: slot.state.load(Relaxed) == TaskState::CheckedOut as u32,
             messages: Messages { sent: per_phase(&slot.sent), received: per_phase(&slot.received) },
+            blocks: blocks(memory, number),
             moved: moved(memory, number, clock),
             begun: begun(memory, number, clock),
             kernel: kernel_counts(memory, number),
         }
     };
     tasks.iter().enumerate().map(one).collect()
+}
+
+fn blocks(memory: &Memory, task: usize) -> Option<[u64; 2]> {
+    let slot = memory.slot(task);
+    let kept = |word: &AtomicU64| word.load(Relaxed).checked_sub(1);
+    Some([kept(&slot.first_block)?, kept(&slot.last_block)?])
 }
 
 fn moved(memory: &Memory, task: usize, clock: Clock) -> [MovedBytes; 5] {

@@ -254,7 +254,18 @@ impl<'a> Recorder<'a> {
         if self.phase() == Phase::Window {
             let cpu = self.shared.cpu.get();
             self.record(cpu, self.layout.first_measure + measure, began, now);
+            self.keep_block(now.saturating_sub(began));
         }
+    }
+
+    /// Keeps how long the first block and the last one took, of whatever name.
+    #[inline(always)]
+    fn keep_block(&self, ticks: u64) {
+        let kept = self.shared.clock.ns(ticks) + 1;
+        if self.slot.first_block.load(Relaxed) == 0 {
+            self.slot.first_block.store(kept, Relaxed);
+        }
+        self.slot.last_block.store(kept, Relaxed);
     }
 
     /// One entry of a series of this team.

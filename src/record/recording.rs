@@ -137,6 +137,8 @@ pub struct TaskRecord {
     /// When it began its first step (ns since the gate was opened) and on which CPU; `None` if it
     /// never did.
     pub begun: Option<Begun>,
+    /// How long its first and its last measured block of the window took (ns), of whatever name.
+    pub blocks: Option<[u64; 2]>,
     /// What it used of memory in the window, by `record::memory::Moved`.
     pub moved: [MovedBytes; 5],
     /// The kernel's own numbers, read by the task at its end.

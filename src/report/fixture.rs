@@ -171,6 +171,7 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
         index,
         checked_out: true,
         messages: Messages { sent, received },
+        blocks: None,
         moved: Default::default(),
         begun: None,
         kernel: KernelCounts {

@@ -30,6 +30,9 @@ pub struct Trial {
     pub memory_changes: u32,
     /// From the worker's begin until its node had nearly all of the memory, for good.
     pub time_to_local_s: Judged,
+    /// How long the worker's first and its last measured pass over the memory took (s).
+    #[serde(default)]
+    pub pass_s: Option<[f64; 2]>,
     /// Share of the memory on another node than at the start, and the bytes that this makes.
     pub moved_share: Option<f64>,
     pub moved_bytes: Option<u64>,
@@ -73,6 +76,9 @@ pub(super) fn of(case: &Case<'_>) -> Option<Trial> {
             worker_changes: changes(&path.worker),
             memory_changes: changes(&path.memory),
             time_to_local_s: Judged::of(path.time_to_local()),
+            pass_s: looks::spawned(case, 0)
+                .find_map(|task| task.blocks)
+                .map(|blocks| blocks.map(seconds)),
             moved_share,
             moved_bytes: moved_share.map(|share| (share * bytes).round() as u64),
         }

@@ -67,7 +67,12 @@ fn who_moved(trial: &Trial, width: usize) -> String {
         "node changes between looks: {team} {}, {region} {}",
         trial.worker_changes, trial.memory_changes
     );
-    text + &wrapped("  ", &format!("{local}; {moved}; {changes}"), width)
+    let pass = |[first, last]: [f64; 2]| {
+        let (first, last) = (unit::time(first * 1e9), unit::time(last * 1e9));
+        format!("; its first pass took {first}, its last {last}")
+    };
+    let passes = trial.pass_s.map(pass).unwrap_or_default();
+    text + &wrapped("  ", &format!("{local}; {moved}; {changes}{passes}"), width)
 }
 
 /// A table of nodes, then what came of it for each instance.
