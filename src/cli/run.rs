@@ -70,7 +70,7 @@ fn can_be_drawn(matches: &ArgMatches, order: &Order, points: &[Point]) -> Result
     }
     let why = match &order.sweep {
         Some(sweep) => format!("`{}` is swept: run one point at a time", sweep.name),
-        None => match points.iter().find(|point| !point.plan.has_memory()) {
+        None => match points.iter().find(|point| point.plan.memory.is_empty()) {
             Some(point) => format!("profile `{}` uses no memory: leave it out", point.plan.profile),
             None => return Ok(()),
         },

@@ -231,19 +231,22 @@ impl MemoryPlan {
         }
     }
 
-    /// The policy of a slice.
-    pub fn policy(&self, instance: u32, slice: u32) -> &MemoryPolicy {
-        let at = (instance as usize * self.count as usize + slice as usize) % self.policies.len();
-        &self.policies[at]
+    /// The number of a slice where slices of all instances are counted through, as policies and
+    /// nodes are listed; a list that is shorter begins again.
+    pub fn slice_number(&self, instance: u32, slice: u32) -> usize {
+        instance as usize * self.count as usize + slice as usize
+    }
+
+    /// The policy of the slice with this number.
+    pub fn policy(&self, number: usize) -> &MemoryPolicy {
+        match self.policies.len() {
+            0 => &MemoryPolicy::Default,
+            n => &self.policies[number % n],
+        }
     }
 }
 
 impl Plan {
-    /// Whether there is a region with bytes.
-    pub fn has_memory(&self) -> bool {
-        self.memory.iter().any(|region| region.bytes() > 0)
-    }
-
     /// The team whose members touch the pages of a region first, if it is a team that does.
     pub fn toucher(&self, region: usize) -> Option<usize> {
         match &self.memory[region].first_touch {
@@ -280,14 +283,12 @@ impl Plan {
         slices.dedup();
         slices
     }
-}
 
-impl Plan {
-    /// The node farthest from the first CPU that a member may use.
-    pub fn opposite(&self, team: usize, me: u32) -> NodeId {
+    /// The node farthest from the first CPU that a member (counted through all copies) may use.
+    pub fn opposite(&self, team: usize, member: usize) -> NodeId {
         let team = &self.teams[team];
         let places = if team.start_cpus.is_empty() { &team.cpus } else { &team.start_cpus };
-        let own = (!places.is_empty()).then(|| &places[me as usize % places.len()]);
+        let own = (!places.is_empty()).then(|| &places[member % places.len()]);
         let first = own.and_then(|cpus| cpus.get(0));
         let cpu = self.cpus.iter().find(|cpu| match first {
             Some(first) => cpu.id == first,

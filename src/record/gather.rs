@@ -144,7 +144,7 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord>
             index: id.index,
             checked_out: slot.state.load(Relaxed) == TaskState::CheckedOut as u32,
             messages: Messages { sent: per_phase(&slot.sent), received: per_phase(&slot.received) },
-            blocks: blocks(memory, number),
+            blocks: blocks(memory, number, clock),
             moved: moved(memory, number, clock),
             begun: begun(memory, number, clock),
             kernel: kernel_counts(memory, number),
@@ -153,9 +153,9 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord>
     tasks.iter().enumerate().map(one).collect()
 }
 
-fn blocks(memory: &Memory, task: usize) -> Option<[u64; 2]> {
+fn blocks(memory: &Memory, task: usize, clock: Clock) -> Option<[u64; 2]> {
     let slot = memory.slot(task);
-    let kept = |word: &AtomicU64| word.load(Relaxed).checked_sub(1);
+    let kept = |word: &AtomicU64| word.load(Relaxed).checked_sub(1).map(|ticks| clock.ns(ticks));
     Some([kept(&slot.first_block)?, kept(&slot.last_block)?])
 }
 

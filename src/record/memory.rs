@@ -95,8 +95,8 @@ plain! {
         /// The same of its first step, and when that was (ticks).
         pub first_cpu: AtomicU32,
         pub begun: AtomicU64,
-        /// In the window: how long its first measured block took, and the last one so far (ns, plus
-        /// one; 0 without any).
+        /// In the window: how long its first measured block took, and the last one so far (ticks,
+        /// plus one; 0 without any).
         pub first_block: AtomicU64,
         pub last_block: AtomicU64,
         /// In the window, by [`Moved`]: bytes, and the time it took (ticks).

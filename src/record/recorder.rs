@@ -261,7 +261,7 @@ impl<'a> Recorder<'a> {
     /// Keeps how long the first block and the last one took, of whatever name.
     #[inline(always)]
     fn keep_block(&self, ticks: u64) {
-        let kept = self.shared.clock.ns(ticks) + 1;
+        let kept = ticks + 1;
         if self.slot.first_block.load(Relaxed) == 0 {
             self.slot.first_block.store(kept, Relaxed);
         }

@@ -2,11 +2,12 @@
 //!
 //! None for a plan without memory regions. Must not know: latencies, how text is wrapped.
 
-use crate::base::NodeId;
+use crate::base::{NodeId, Reading};
 use crate::host::Fact;
+use crate::host::numa::{self, Mode};
 use crate::plan::{FirstTouch, MemoryPlan, MemoryPolicy};
 use crate::report::Caveat;
-use crate::report::caveats::{NUMA_BALANCING, is_none};
+use crate::report::caveats::NUMA_BALANCING;
 use crate::report::judge::Case;
 use crate::report::looks;
 use crate::report::metrics;
@@ -99,7 +100,9 @@ fn balancing_absent(case: &Case<'_>) -> Option<String> {
 }
 
 fn few_scan_passes(case: &Case<'_>) -> Option<String> {
-    let on = case.fact(NUMA_BALANCING).is_some_and(|value| !is_none(value));
+    // Tiering alone moves hot pages up, and scans for nothing else.
+    let mode = numa::balancing(case.host);
+    let on = matches!(mode, Reading::Value(Mode::Normal | Mode::NormalAndTiering));
     if !on || nodes(case).len() < 2 {
         return None;
     }
@@ -157,14 +160,12 @@ fn astray(case: &Case<'_>, instance: u32, at: usize, region: &MemoryPlan) -> Opt
 fn room(case: &Case<'_>, instance: u32, region: &MemoryPlan) -> Option<Vec<f64>> {
     let slices = region.count.max(1);
     let mut room = vec![0.0; case.plan.nodes.len()];
-    for slice in 0..slices as usize {
-        // Policies and nodes are listed instance by instance.
-        let at = instance as usize * slices as usize + slice;
-        let policy = region.policies.get(at % region.policies.len().max(1));
-        let (nodes, even) = match (policy, &region.first_touch) {
-            (Some(MemoryPolicy::Bind(nodes)), _) => (nodes.clone(), false),
-            (Some(MemoryPolicy::Preferred(node)), _) => (vec![*node], false),
-            (Some(MemoryPolicy::Interleave(nodes)), _) => (nodes.clone(), true),
+    for slice in 0..slices {
+        let at = region.slice_number(instance, slice);
+        let (nodes, even) = match (region.policy(at), &region.first_touch) {
+            (MemoryPolicy::Bind(nodes), _) => (nodes.clone(), false),
+            (MemoryPolicy::Preferred(node), _) => (vec![*node], false),
+            (MemoryPolicy::Interleave(nodes), _) => (nodes.clone(), true),
             (_, FirstTouch::Nodes(nodes)) => {
                 (nodes.get(at % nodes.len().max(1)).copied().into_iter().collect(), false)
             }

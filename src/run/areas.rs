@@ -11,7 +11,8 @@ use crate::sys::region::Region;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
 
-/// By the plan's regions; `None` where one has no bytes.
+/// By the plan's regions; `None` for those that are mapped elsewhere (shared ones come first, by
+/// themselves).
 #[derive(Debug, Default)]
 pub(super) struct Areas(Vec<Option<Arc<Region>>>);
 
@@ -45,12 +46,9 @@ impl Areas {
             if region.sharing != sharing {
                 return Ok(others.0[index].clone());
             }
-            match region.bytes() {
-                0 => Ok(None),
-                _ => mapped(region, instance)
-                    .map(|mapped| Some(Arc::new(mapped)))
-                    .map_err(|(call, errno)| AreaError { region: index, call, errno }),
-            }
+            mapped(region, instance)
+                .map(|mapped| Some(Arc::new(mapped)))
+                .map_err(|(call, errno)| AreaError { region: index, call, errno })
         };
         plan.memory.iter().enumerate().map(one).collect::<Result<_, _>>().map(Areas)
     }
@@ -118,8 +116,8 @@ impl Areas {
                 }
                 FirstTouch::Nodes(nodes) => {
                     for slice in 0..area.count {
-                        let at = instance as usize * area.count as usize + slice as usize;
-                        let node = nodes[at % nodes.len()];
+                        let number = area.slice_number(instance, slice);
+                        let node = nodes[number % nodes.len()];
                         touch(&Policy::Bind(vec![node]), Some(slice))?;
                     }
                 }
@@ -146,7 +144,7 @@ fn mapped(plan: &MemoryPlan, instance: u32) -> Result<Region, (&'static str, Err
     }
     let slice_bytes = plan.slice_bytes as usize;
     for slice in 0..plan.count {
-        let policy = match plan.policy(instance, slice) {
+        let policy = match plan.policy(plan.slice_number(instance, slice)) {
             MemoryPolicy::Default => continue,
             MemoryPolicy::Bind(nodes) => Policy::Bind(nodes.clone()),
             MemoryPolicy::Preferred(node) => Policy::Preferred(*node),

@@ -183,8 +183,7 @@ impl Children<'_> {
         let touched = shared.touch(plan, 0, Sharing::All, &|| self.over());
         touched.map_err(|error| self.no_memory(error))?;
         for group in plan.groups() {
-            if Phase::of(stage.memory.control().phase.load(Relaxed)) == Phase::After {
-                // The run was given up while we were at it.
+            if self.over() {
                 return Ok(());
             }
             self.start_group(group, &forker, &shared)?;
@@ -219,13 +218,17 @@ impl Children<'_> {
         let (mut processes, mut threads) = (workers(Form::Processes), workers(Form::Threads));
         let enter = || match self.doors.get(instance as usize) {
             // 0 is whoever writes it.
-            Some(door) => fd::write_file(door, "0"),
+            Some(door) => fd::write_file(door, "0").map_err(|errno| (Could::EnterCgroup, errno)),
             None => Ok(()),
         };
-        let touch = || match areas.touch(plan, instance, Sharing::Process, &|| self.over()) {
+        let touch = || {
+            let touched = areas.touch(plan, instance, Sharing::Process, &|| self.over());
+            touched.map_err(|error| self.no_memory(error))
+        };
+        // In the child, before its tasks; whether it went well, else it is told.
+        let settle = || match enter().and_then(|()| touch()) {
             Ok(()) => true,
-            Err(error) => {
-                let (could, errno) = self.no_memory(error);
+            Err((could, errno)) => {
                 self.could_not(could, errno);
                 false
             }
@@ -233,14 +236,14 @@ impl Children<'_> {
         for worker in &mut processes {
             let one = std::slice::from_mut(worker);
             self.fork(forker, one, |one| {
-                if self.could(Could::EnterCgroup, enter()) && touch() {
+                if settle() {
                     one[0].run();
                 }
             })?;
         }
         if !threads.is_empty() {
             self.fork(forker, &mut threads, |workers| {
-                if self.could(Could::EnterCgroup, enter()) && touch() {
+                if settle() {
                     self.run_threads(workers);
                 }
             })?;
@@ -327,11 +330,6 @@ impl Children<'_> {
             failure::announce(memory, task);
         }
         self.wake_coordinator();
-    }
-
-    /// Whether it was done; else it is told.
-    fn could(&self, could: Could, done: Result<(), Errno>) -> bool {
-        done.map_err(|errno| self.could_not(could, errno)).is_ok()
     }
 
     fn could_not(&self, could: Could, errno: Errno) {

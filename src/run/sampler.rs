@@ -46,7 +46,7 @@ pub(super) struct Sampler<'a> {
 impl<'a> Sampler<'a> {
     /// `None` for a plan without memory. Called when all are at the gate.
     pub(super) fn new(plan: &'a Plan, memory: &'a Memory) -> Option<Sampler<'a>> {
-        if !plan.has_memory() {
+        if plan.memory.is_empty() {
             return None;
         }
         let largest = plan.cpus.last().map_or(0, |cpu| cpu.id.0 as usize);
@@ -138,7 +138,7 @@ impl<'a> Sampler<'a> {
     fn region(&mut self, instance: u32, index: usize) -> Reading<Pages> {
         let region = &self.plan.memory[index];
         let address = self.memory.region_address(instance as usize, index).load(Acquire);
-        if address == 0 || region.bytes() == 0 {
+        if address == 0 {
             return Reading::absent(State::Absent, "the region is not mapped");
         }
         if !self.plan.own_processes
@@ -162,9 +162,6 @@ impl<'a> Sampler<'a> {
             Ok(()) => Reading::Value(self.pages()),
             Err(errno @ Errno(libc::EPERM | libc::EACCES)) => {
                 Reading::absent(State::NoPermission, format!("move_pages: {errno}"))
-            }
-            Err(errno @ Errno(libc::ENOSYS)) => {
-                Reading::absent(State::Absent, format!("move_pages: {errno}"))
             }
             Err(errno) => Reading::absent(State::Absent, format!("move_pages: {errno}")),
         }

@@ -70,6 +70,7 @@ impl<'a> Stage<'a> {
         let place = |places: &[CpuList]| {
             (!places.is_empty()).then(|| places[member % places.len()].clone())
         };
+        let start_cpus = place(&team_plan.start_cpus);
         let who = (copy, team, me);
         let mut program = Program::new(self.plan, who, channels, areas);
         for using in &mut program.usings {
@@ -88,8 +89,8 @@ impl<'a> Stage<'a> {
             clock: self.pace.clock,
             rounds_per_us: self.pace.rounds_per_us,
             attributes: attributes(&team_plan.scheduling),
-            cpus: place(&team_plan.cpus),
-            start_cpus: place(&team_plan.start_cpus),
+            cpus: place(&team_plan.cpus).or_else(|| start_cpus.as_ref().map(|_| self.everywhere())),
+            start_cpus,
             sleeps: team_plan.ops.iter().filter_map(Op::work).any(|kind| kind.sleeps),
             // Who has nothing to do would only burn a CPU until the time is up.
             starts_over: self.plan.duration_ns.is_some() && !spawns && program.acts(),
@@ -97,24 +98,34 @@ impl<'a> Stage<'a> {
             background: team_plan.background,
             gate: (!team_plan.spawned).then_some(self.gate),
             event: self.event,
-            touches: touches(self.plan, team, me, areas),
-            everywhere: self.plan.cpus.iter().filter(|cpu| cpu.allowed).map(|cpu| cpu.id).collect(),
+            touches: touches(self.plan, who, member, areas),
             seeds: self.seeds,
             at_work: self.at_work,
             own_at_work: roster::at_work(self.plan, copy, team),
         }
     }
+
+    /// All CPUs that may be used.
+    fn everywhere(&self) -> CpuList {
+        self.plan.cpus.iter().filter(|cpu| cpu.allowed).map(|cpu| cpu.id).collect()
+    }
 }
 
-/// What a member touches first, and with which policy meanwhile.
-fn touches<'a>(plan: &Plan, team: usize, me: u32, areas: &'a Areas) -> Vec<(Span<'a>, Policy)> {
+/// What a member touches first, and with which policy meanwhile; `member` counts through all
+/// copies.
+fn touches<'a>(
+    plan: &Plan,
+    (_, team, me): (u32, usize, u32),
+    member: usize,
+    areas: &'a Areas,
+) -> Vec<(Span<'a>, Policy)> {
     let mut touches = Vec::new();
     for (index, region) in plan.memory.iter().enumerate() {
         if plan.toucher(index) != Some(team) {
             continue;
         }
         let policy = match region.first_touch {
-            FirstTouch::Opposite => Policy::Bind(vec![plan.opposite(team, me)]),
+            FirstTouch::Opposite => Policy::Bind(vec![plan.opposite(team, member)]),
             _ => Policy::Default,
         };
         let slices = plan.touches(index, me).into_iter();

@@ -28,7 +28,7 @@ enum Way<'a> {
 }
 
 impl<'a> Using<'a> {
-    /// `None` for a region of no bytes, whose steps come to nothing.
+    /// `None` only for what a plan does not have: a region or a verb that is not there.
     pub(super) fn new(it: &plan::Use, plan: &Plan, me: u32, areas: &'a Areas) -> Option<Using<'a>> {
         let place = |slice: &Slice, halo| {
             let number = match &slice.slice {

@@ -48,10 +48,8 @@ pub(super) struct Worker<'a> {
     pub attributes: Attributes,
     /// Where it may run; `None`: wherever its creator may.
     pub cpus: Option<CpuList>,
-    /// Where it begins, before it may run there.
+    /// Where it begins, before it may run on `cpus`, which it then has.
     pub start_cpus: Option<CpuList>,
-    /// All CPUs that may be used.
-    pub everywhere: CpuList,
     pub sleeps: bool,
     /// Whether its steps start over until the window ends.
     pub starts_over: bool,
@@ -93,10 +91,8 @@ impl thread::Task for Worker<'_> {
         if let Err(Stop::Failed(failed)) = result {
             self.announce(failed);
         }
-        let at_work = &self.at_work[self.own_at_work];
-        if at_work.fetch_sub(1, AcqRel) == 1 {
-            // It can only fail for a bad address.
-            let _ = futex::wake(at_work, u32::MAX >> 1, Scope::Private);
+        if self.gate.is_none() {
+            self.tell_joiners();
         }
         if !self.background && self.memory.control().n_foreground.fetch_sub(1, AcqRel) == 1 {
             self.end_window();
@@ -139,8 +135,7 @@ impl Worker<'_> {
             return Err(Stop::Over);
         }
         self.recorder.begin();
-        if self.start_cpus.is_some() {
-            let cpus = self.cpus.as_ref().unwrap_or(&self.everywhere);
+        if let (Some(_), Some(cpus)) = (&self.start_cpus, &self.cpus) {
             scheduling::set_affinity(cpus).map_err(Stop::at_start(Tried::SetAffinity))?;
         }
         Ok(())
@@ -397,6 +392,16 @@ impl Worker<'_> {
             }
             // A signal has nothing to end here.
             let _ = futex::wait(word, phase, Scope::Shared);
+        }
+    }
+
+    /// The last of a spawned team wakes who joins it; nobody can join another.
+    #[cold]
+    fn tell_joiners(&self) {
+        let at_work = &self.at_work[self.own_at_work];
+        if at_work.fetch_sub(1, AcqRel) == 1 {
+            // It can only fail for a bad address.
+            let _ = futex::wake(at_work, u32::MAX >> 1, Scope::Private);
         }
     }
 

@@ -20,6 +20,8 @@ pub struct Shape {
     /// CPUs for the kernel's `isolcpus`.
     pub isolated: &'static str,
     pub checks: &'static [&'static [Check]],
+    /// Besides those.
+    pub more: &'static [&'static [Check]],
 }
 
 pub struct Node {
@@ -47,6 +49,7 @@ const PLAIN: Shape = Shape {
         memory::CHECKS,
         moves::PLACED,
     ],
+    more: &[],
 };
 
 /// Every shape boots once.
@@ -56,15 +59,7 @@ pub const SHAPES: &[Shape] = &[
         smp: "8,sockets=4,cores=2,threads=1",
         nodes: &[node("0-1", 1024), node("2-3", 1024), node("4-5", 1024), node("6-7", 1024)],
         llcs: &["0-1", "2-3", "4-5", "6-7"],
-        checks: &[
-            topology::CHECKS,
-            placement::LAWS,
-            placement::ACROSS,
-            placement::WITHIN,
-            memory::CHECKS,
-            moves::PLACED,
-            moves::WHO,
-        ],
+        more: &[moves::WHO],
         ..PLAIN
     },
     PLAIN,
@@ -74,15 +69,7 @@ pub const SHAPES: &[Shape] = &[
         nodes: &[node("0-1", 1536), node("2-5", 768)],
         distances: &[&[10, 21], &[31, 10]],
         llcs: &["0-1", "2-3", "4-5"],
-        checks: &[
-            topology::CHECKS,
-            placement::LAWS,
-            placement::ACROSS,
-            placement::WITHIN,
-            placement::BETWEEN_LLCS,
-            memory::CHECKS,
-            moves::PLACED,
-        ],
+        more: &[placement::BETWEEN_LLCS],
         ..PLAIN
     },
     Shape {
@@ -128,7 +115,7 @@ impl Shape {
     }
 
     pub fn checks(&self) -> impl Iterator<Item = &'static Check> {
-        self.checks.iter().copied().flatten()
+        self.checks.iter().chain(self.more).copied().flatten()
     }
 
     /// All CPUs that may be online during the checks.

@@ -4,7 +4,7 @@
 //! pages come one by one until the OOM killer comes, and without one they silently go elsewhere.
 //! Hence the check beforehand. Must not know: how a region is placed.
 
-use super::super::{FirstTouch, MemoryPlan, MemoryPolicy, Plan, Refusal, Sharing};
+use super::super::{FirstTouch, MemoryPlan, MemoryPolicy, Plan, Refusal};
 use crate::base::{CpuId, CpuList, NodeId};
 use crate::host::{Limits, NodeLimit};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ pub(super) fn bytes(plan: &Plan) -> u64 {
         region
             .slice_bytes
             .saturating_mul(u64::from(region.count))
-            .saturating_mul(times(region, plan))
+            .saturating_mul(region.n_regions(plan))
     });
     all.fold(0, u64::saturating_add)
 }
@@ -42,14 +42,6 @@ pub(super) fn mappings(plan: &Plan) -> u64 {
         1 + if split { u64::from(region.count) } else { 1 }
     };
     plan.memory.iter().map(of).sum()
-}
-
-/// How many of the region there are.
-fn times(region: &MemoryPlan, plan: &Plan) -> u64 {
-    match region.sharing {
-        Sharing::Process => u64::from(plan.instances),
-        Sharing::All => 1,
-    }
 }
 
 /// Refuses nodes that cannot have memory of ours, and more on a node than is free there.
@@ -157,7 +149,7 @@ fn mib(n: u64) -> String {
 fn wanted(plan: &Plan) -> BTreeMap<BTreeSet<NodeId>, u64> {
     let mut wanted = BTreeMap::new();
     for region in &plan.memory {
-        let instances = times(region, plan);
+        let instances = region.n_regions(plan);
         // Where all slices of all instances are alike, once will do.
         let listed = match &region.first_touch {
             FirstTouch::Nodes(nodes) => nodes.len().max(region.policies.len()),
@@ -184,11 +176,7 @@ fn wanted(plan: &Plan) -> BTreeMap<BTreeSet<NodeId>, u64> {
 /// those of a policy that binds, which decides whoever touches a page (mm/mempolicy.c,
 /// get_vma_policy, v6.12), else of its first touch; none if it may be anywhere.
 fn required(region: &MemoryPlan, at: usize) -> &[NodeId] {
-    let policy = match region.policies.len() {
-        0 => &MemoryPolicy::Default,
-        n => &region.policies[at % n],
-    };
-    match (policy, &region.first_touch) {
+    match (region.policy(at), &region.first_touch) {
         (MemoryPolicy::Bind(nodes), _) => nodes,
         (MemoryPolicy::Default, FirstTouch::Nodes(nodes)) if !nodes.is_empty() => {
             std::slice::from_ref(&nodes[at % nodes.len()])

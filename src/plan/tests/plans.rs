@@ -354,3 +354,24 @@ fn the_words_of_profiles_are_those_of_plans() {
     assert_eq!(names(keys::FACTS), crate::host::Facts::NAMES);
     assert_eq!(names(keys::MEMBER), [scope::ME, scope::SIZE, scope::INSTANCE]);
 }
+
+#[test]
+fn the_opposite_node_is_that_of_each_member() {
+    let plan = planned(
+        r#"
+        about = "x"
+        instances = 2
+        [memory.area]
+        bytes = "1 MiB"
+        count = 2
+        first_touch = "opposite"
+        [team.w]
+        size = 2
+        on = "node:instance"
+        steps = [ { sweep = "area[me]" } ]"#,
+        &host(TWO_NODES),
+    );
+    // Members count through the instances: two on node 0, two on node 1.
+    let found: Vec<u32> = (0..4).map(|member| plan.opposite(0, member).0).collect();
+    assert_eq!(found, [1, 1, 0, 0]);
+}

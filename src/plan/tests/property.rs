@@ -153,7 +153,7 @@ fn regions_are_whole(plan: &Plan) -> Result<(), TestCaseError> {
     for (index, region) in plan.memory.iter().enumerate() {
         prop_assert!(region.bytes() > 0 && region.bytes() < 1 << 47);
         for slice in 0..region.count {
-            region.policy(plan.instances - 1, slice);
+            region.policy(region.slice_number(plan.instances - 1, slice));
         }
         let Some(team) = plan.toucher(index) else { continue };
         for me in 0..plan.teams[team].size {

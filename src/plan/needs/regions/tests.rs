@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::host::{CgroupLimit, Host, Topology};
+use crate::plan::Sharing;
 use crate::plan::{HugePages, Overrides};
 use crate::profile::{Profile, Source};
 
