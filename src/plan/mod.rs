@@ -13,6 +13,7 @@ mod compile;
 mod error;
 mod hash;
 mod memory;
+mod metrics;
 mod needs;
 mod number;
 mod placement;
@@ -55,6 +56,8 @@ pub struct Plan {
     pub params: Vec<(String, String)>,
     /// The metrics the profile is about, the result first.
     pub watch: Vec<String>,
+    /// What has to be so for the numbers to mean what the profile is about.
+    pub conditions: Vec<ConditionPlan>,
     pub seed: u64,
     /// Fingerprint of all that decides the work: 16 hex digits.
     pub hash: String,
@@ -96,6 +99,16 @@ pub struct PlanNode {
     pub has_memory: bool,
     /// The node with memory that is farthest from it; of several as far, the one behind it.
     pub farthest: NodeId,
+}
+
+/// A metric, and the values in which the run tests what the profile is about, in its unit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConditionPlan {
+    pub metric: String,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    /// What is not tested else.
+    pub about: String,
 }
 
 /// The cgroup of an instance; `None` leaves what the kernel has.

@@ -7,8 +7,8 @@
 use crate::base::Unit;
 use crate::profile::expr::Node;
 use crate::profile::{
-    Action, Address, Channel, Choice, Deadline, Expr, Faults, Param, ParamValue, Placement,
-    Profile, Region, Scheduling, Source, Step, Team, Use, Watch, Which, Word,
+    Action, Address, Channel, Choice, Condition, Deadline, Expr, Faults, Param, ParamValue,
+    Placement, Profile, Region, Scheduling, Source, Step, Team, Use, Watch, Which, Word,
 };
 use std::time::Duration;
 
@@ -100,6 +100,7 @@ impl Profile {
             duration: None,
             warmup: None,
             watch: Vec::new(),
+            conditions: Vec::new(),
             channels: Vec::new(),
             memory: Vec::new(),
             teams: Vec::new(),
@@ -133,6 +134,19 @@ impl Profile {
 
     pub fn watch(mut self, metric: &str, about: &str) -> Profile {
         self.watch.push(Watch { metric: Word::from(metric), about: about.to_owned() });
+        self
+    }
+
+    /// The run tests what it is about only where the metric is between these two.
+    pub fn condition(
+        mut self,
+        metric: &str,
+        (min, max): (impl Into<Expr>, impl Into<Expr>),
+        about: &str,
+    ) -> Profile {
+        let (min, max) = (Some(min.into()), Some(max.into()));
+        let (metric, about) = (Word::from(metric), about.to_owned());
+        self.conditions.push(Condition { metric, min, max, about });
         self
     }
 

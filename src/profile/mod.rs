@@ -48,6 +48,8 @@ pub struct Profile {
     pub warmup: Option<Expr>,
     /// The metrics that this profile is about, the first being its result.
     pub watch: Vec<Watch>,
+    /// What has to be so for the numbers to mean what the profile is about.
+    pub conditions: Vec<Condition>,
     pub channels: Vec<Channel>,
     pub memory: Vec<Region>,
     pub teams: Vec<Team>,
@@ -101,6 +103,16 @@ pub struct Choice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watch {
     pub metric: Word,
+    pub about: String,
+}
+
+/// A metric, and the values in which the profile tests what it is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    pub metric: Word,
+    pub min: Option<Expr>,
+    pub max: Option<Expr>,
+    /// What is not tested else.
     pub about: String,
 }
 

@@ -144,6 +144,7 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord>
             index: id.index,
             checked_out: slot.state.load(Relaxed) == TaskState::CheckedOut as u32,
             messages: Messages { sent: per_phase(&slot.sent), received: per_phase(&slot.received) },
+            ready_ns: slot.ready.load(Relaxed),
             blocks: blocks(memory, number, clock),
             moved: moved(memory, number, clock),
             begun: begun(memory, number, clock),

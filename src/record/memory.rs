@@ -95,6 +95,8 @@ plain! {
         /// The same of its first step, and when that was (ticks).
         pub first_cpu: AtomicU32,
         pub begun: AtomicU64,
+        /// CPU time that it had used when it was ready (ns).
+        pub ready: AtomicU64,
         /// In the window: how long its first measured block took, and the last one so far (ticks,
         /// plus one; 0 without any).
         pub first_block: AtomicU64,

@@ -137,6 +137,8 @@ pub struct TaskRecord {
     /// When it began its first step (ns since the gate was opened) and on which CPU; `None` if it
     /// never did.
     pub begun: Option<Begun>,
+    /// CPU time that it had used when it was ready for its first step (ns).
+    pub ready_ns: u64,
     /// How long its first and its last measured block of the window took (ns), of whatever name.
     pub blocks: Option<[u64; 2]>,
     /// What it used of memory in the window, by `record::memory::Moved`.

@@ -116,6 +116,7 @@ pub(crate) fn plan() -> Plan {
         params: [("groups", "1"), ("fds", "2"), ("loops", "50000"), ("bytes", "100B")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
+        conditions: Vec::new(),
         watch: vec!["messages_per_s".to_owned(), "elapsed_s".to_owned()],
         seed: 1,
         hash: "0123456789abcdef".to_owned(),
@@ -171,6 +172,7 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
         index,
         checked_out: true,
         messages: Messages { sent, received },
+        ready_ns: 0,
         blocks: None,
         moved: Default::default(),
         begun: None,

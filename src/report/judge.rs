@@ -10,8 +10,8 @@ use crate::record::Recording;
 use crate::record::recording::{End, PerPhase, SeriesKind, TaskRecord};
 use crate::report::{
     Harness, HostFacts, InstancePlacement, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA,
-    Trial, caveats, checks, convergence, latency, metrics, placement, sources, summary, timeline,
-    trial,
+    Trial, caveats, checks, conditions, convergence, latency, metrics, placement, sources, summary,
+    timeline, trial,
 };
 use crate::sys::clock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -166,6 +166,11 @@ fn run(n: u32, case: &Case<'_>) -> Run {
     let (end, end_detail) = end(&recording.end);
     let latency = latency::rows(case.plan, recording);
     let (checks, unchecked) = checks::all(case);
+    let metrics = metrics::all(case);
+    let conditions = conditions::all(case, &metrics);
+    let mut caveats = caveats::all(case, &latency);
+    // First what the numbers are not of.
+    caveats.splice(0..0, conditions::doubts(&conditions));
     Run {
         run: n,
         elapsed_s: seconds(recording.elapsed_ns),
@@ -176,8 +181,8 @@ fn run(n: u32, case: &Case<'_>) -> Run {
         end: end.to_owned(),
         end_detail,
         tasks: u32::try_from(recording.tasks.len()).unwrap_or(u32::MAX),
-        metrics: metrics::all(case),
-        caveats: caveats::all(case, &latency),
+        metrics,
+        caveats,
         latency,
         messages: case.messages.clone(),
         found_ready: case.found_ready,
@@ -190,6 +195,7 @@ fn run(n: u32, case: &Case<'_>) -> Run {
         sources: sources::all(case),
         harness: harness(case),
         checks,
+        conditions,
         unchecked,
     }
 }

@@ -7,6 +7,7 @@
 mod caveats;
 mod checks;
 mod compact;
+mod conditions;
 pub mod convergence;
 pub mod histogram;
 mod judge;
@@ -130,6 +131,9 @@ pub struct Run {
     pub sources: Vec<Source>,
     pub harness: Harness,
     pub checks: Vec<Check>,
+    /// What has to be so for the numbers to mean what the profile is about.
+    #[serde(default)]
+    pub conditions: Vec<Condition>,
     /// Laws that could not be tested here, which is neither holding nor broken.
     #[serde(default)]
     pub unchecked: Vec<Unchecked>,
@@ -289,6 +293,18 @@ pub struct Check {
     pub detail: String,
 }
 
+/// A metric and the values in which the profile tests what it is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    pub metric: String,
+    pub about: String,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    pub value: Option<f64>,
+    /// `None`: the value is not known.
+    pub met: Option<bool>,
+}
+
 /// A conservation law that lacked what it takes to test it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unchecked {
@@ -308,12 +324,14 @@ pub struct Caveat {
 pub const NO_MEMORY: &str = "the profile has no memory regions";
 /// Why a metric of messages and wakeups has no value where nobody waits for one.
 pub const NO_RECEIVER: &str = "no team of this profile receives messages";
+/// Why a metric of a team's messages has no value where it waits for none.
+pub const NO_MESSAGES: &str = "this team receives no messages";
 /// Why a metric of memory steps has no value where there are none of the kind.
 pub const NO_SUCH_STEP: &str = "no step of this kind used memory in the window";
 pub const NO_TRIAL: &str = "the profile is no trial of who moves";
 
 /// All of these.
-pub const UNSAID: &[&str] = &[NO_MEMORY, NO_TRIAL, NO_RECEIVER, NO_SUCH_STEP];
+pub const UNSAID: &[&str] = &[NO_MEMORY, NO_TRIAL, NO_RECEIVER, NO_MESSAGES, NO_SUCH_STEP];
 
 /// The `relation` of a row over all relations.
 pub const ALL: &str = "all";

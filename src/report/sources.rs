@@ -13,11 +13,23 @@ use crate::report::{KernelTotals, Source, Sourced};
 pub(super) struct Kernel {
     pub migrations: Sourced,
     pub totals: KernelTotals,
+    /// CPU time before the tasks were ready (ns), which `totals` has as well.
+    pub ready_ns: u64,
 }
 
 impl Kernel {
     pub fn of(tasks: &[TaskRecord]) -> Kernel {
+        Kernel::of_these(&tasks.iter().collect::<Vec<_>>())
+    }
+
+    /// The tasks of one team.
+    pub fn of_team(tasks: &[TaskRecord], team: usize) -> Kernel {
+        Kernel::of_these(&tasks.iter().filter(|task| task.team == team).collect::<Vec<_>>())
+    }
+
+    fn of_these(tasks: &[&TaskRecord]) -> Kernel {
         let sum = |of: fn(&KernelCounts) -> &Reading<u64>| sum(tasks, of);
+        let out = tasks.iter().filter(|task| task.checked_out);
         Kernel {
             migrations: sum(|kernel| &kernel.nr_migrations),
             totals: KernelTotals {
@@ -27,11 +39,12 @@ impl Kernel {
                 run_delay_ns: sum(|kernel| &kernel.run_delay_ns),
                 timeslices: sum(|kernel| &kernel.timeslices),
             },
+            ready_ns: out.map(|task| task.ready_ns).sum(),
         }
     }
 }
 
-fn sum(tasks: &[TaskRecord], of: fn(&KernelCounts) -> &Reading<u64>) -> Sourced {
+fn sum(tasks: &[&TaskRecord], of: fn(&KernelCounts) -> &Reading<u64>) -> Sourced {
     let out = || tasks.iter().filter(|task| task.checked_out);
     let n_out = out().count();
     let absent = |state: State, reason: String| Sourced {

@@ -122,6 +122,7 @@ impl Worker<'_> {
         if let Err(Stop::Failed(failed)) = prepared {
             self.announce(failed);
         }
+        self.recorder.slot().ready.store(clock::thread_cpu_ns(), Relaxed);
         let over = || self.recorder.phase() == Phase::After;
         if let Some(gate) = self.gate {
             gate.ready(over).map_err(Stop::at_start(Tried::Write))?;
