@@ -120,22 +120,41 @@ fn trial(shape: &Shape, age: &str, seconds: u32) -> (Run, BTreeMap<u32, u64>) {
     (run, last)
 }
 
+/// Trials until one comes to this, as most do. What the kernel does is partly luck: it balances load
+/// meanwhile, and on a busy host a guest's CPU may stand still. What the report makes of it is not:
+/// the verdict of each trial has to agree with numa_maps.
+fn some_trial(shape: &Shape, age: &str, expected: &str) -> Run {
+    let nodes = shape.nodes_in_use();
+    let mut seen = Vec::new();
+    for _ in 0..TRIALS {
+        let (run, pages) = trial(shape, age, 20);
+        let outcome = run.value("trial.outcome").as_str().unwrap().to_owned();
+        let with = |node: usize| share(&pages, node) > 0.9;
+        match outcome.as_str() {
+            "memory_moved" => assert!(with(nodes[1]), "numa_maps has {pages:?}"),
+            "task_moved" | "neither" => assert!(with(nodes[0]), "numa_maps has {pages:?}"),
+            _ => {}
+        }
+        if outcome == expected {
+            return run;
+        }
+        seen.push(run.value("trial").clone());
+    }
+    panic!("no trial of {TRIALS} came to {expected}: {seen:?}");
+}
+
+const TRIALS: u32 = 4;
+
 fn memory_moves(shape: &Shape) {
     let _on = Knob::numa_balancing("1");
-    let nodes = shape.nodes_in_use();
-    let (run, pages) = trial(shape, "0s", 20);
-    assert_eq!(run.value("trial.outcome"), "memory_moved", "{}", run.value("trial"));
-    assert!(share(&pages, nodes[1]) > 0.9, "numa_maps has {pages:?}");
+    let run = some_trial(shape, "0s", "memory_moved");
     assert!(run.number("metrics.numa_hint_faults.value") > 0);
     assert!(run.number("metrics.numa_pages_migrated.value") > 0);
 }
 
 fn task_moves(shape: &Shape) {
     let _on = Knob::numa_balancing("1");
-    let nodes = shape.nodes_in_use();
-    let (run, pages) = trial(shape, "8s", 20);
-    assert_eq!(run.value("trial.outcome"), "task_moved", "{}", run.value("trial"));
-    assert!(share(&pages, nodes[0]) > 0.9, "numa_maps has {pages:?}");
+    some_trial(shape, "8s", "task_moved");
 }
 
 fn nothing_moves(shape: &Shape) {
@@ -170,8 +189,9 @@ fn numa01(shape: &Shape) -> Vec<f64> {
 
 fn numa01_spreads(shape: &Shape) {
     let _on = Knob::numa_balancing("1");
-    let shares = numa01(shape);
-    assert!(shares.iter().any(|share| *share < 0.9), "nothing left the first node: {shares:?}");
+    let mut runs = (0..TRIALS).map(|_| numa01(shape));
+    let spread = |shares: Vec<f64>| shares.iter().any(|share| *share < 0.9);
+    assert!(runs.any(spread), "in {TRIALS} runs nothing left the first node");
 }
 
 fn numa01_stays(shape: &Shape) {
