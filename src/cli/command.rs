@@ -35,12 +35,21 @@ pub fn schedload_with(flags: Vec<Arg>) -> Command {
         .subcommand(completions())
 }
 
-/// A program of one profile, such as `schedload-pingpong`.
-pub fn standalone(program: String, about: String, flags: Vec<Arg>) -> Command {
-    Command::new(program)
+/// A program of one profile, such as `schedload-pingpong`; a value of the parameter `word` may also
+/// be its first argument.
+pub fn standalone(program: String, about: String, flags: Vec<Arg>, word: Option<&str>) -> Command {
+    let command = match word {
+        None => Command::new(program.clone()).after_help(exit::HELP),
+        Some(word) => {
+            let first = word.to_uppercase();
+            Command::new(program.clone())
+                .override_usage(format!("{program} [{first}] [OPTIONS]"))
+                .after_help(format!("{first} stands for `--{word} {first}`.\n\n{}", exit::HELP))
+        }
+    };
+    command
         .version(env!("CARGO_PKG_VERSION"))
         .about(about)
-        .after_help(exit::HELP)
         .args(flags)
         .args(plan_args())
         .args(run_args())
@@ -120,7 +129,11 @@ fn report() -> Command {
 
 fn completions() -> Command {
     Command::new("completions").about("Print a completion script for a shell").arg(
-        Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(Shell)),
+        Arg::new("shell")
+            .value_name("SHELL")
+            .required(true)
+            .value_parser(value_parser!(Shell))
+            .help("Whose script"),
     )
 }
 
@@ -160,8 +173,7 @@ fn run_args() -> [Arg; 8] {
     let sweep =
         Arg::new("sweep").long("sweep").value_name("NAME=V1,V2,..").help_heading(RUN_HEADING).help(
             "Run for each value of a parameter in turn; values are expressions, as in \
-             groups=1,cpus/2,cpus. Text prints one line for each; JSON is one document \
-             { \"schema\": 1, \"sweep\": { \"name\", \"points\": [ report, .. ] } }",
+             groups=1,cpus/2,cpus. Text has one line for each, JSON is one document",
         );
     let json = Arg::new("json").long("json").value_name("FILE").help_heading(OUTPUT_HEADING).help(
         "Store the report as JSON, rewritten as a whole after every run; - prints it to \

@@ -8,12 +8,13 @@ mod harvest;
 use super::areas::{AreaError, Areas};
 use super::cgroups::Cgroups;
 use super::claims::Claims;
+use super::door;
 use super::gate::{Gate, Readiness};
 use super::leader::{self, Could};
 use super::program::Channels;
 use super::sampler::Sampler;
 use super::stage::{Pace, Stage};
-use super::worker::{self, Worker};
+use super::worker::Worker;
 use super::{Control, Progress, RunError, cost, crew, failure, roster};
 use crate::plan::{ChannelPlan, Form, Plan, Sharing};
 use crate::record::Layout;
@@ -431,7 +432,7 @@ impl<'a> Coordinator<'a> {
             let again = round % CONTINUE_EVERY == CONTINUE_EVERY - 1;
             if round == 0 || again {
                 // As many as can leave at once; each lets the next one go.
-                worker::release_leaving(self.memory, self.plan.cpus.len() as u32);
+                door::release(&self.memory.control().phase, self.plan.cpus.len() as u32);
             }
             let (mut inside, mut last_pid) = (0, 0);
             for task in 0..self.plan.n_tasks() as usize {

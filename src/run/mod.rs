@@ -16,6 +16,7 @@ mod claims;
 mod coordinator;
 mod cost;
 mod crew;
+mod door;
 mod failure;
 mod gate;
 pub mod leader;

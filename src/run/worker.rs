@@ -7,6 +7,7 @@
 //! of a CPU, IPI and idle exit, the run delay, and the wakee's return to user space. Must not know:
 //! what kinds of channel there are, who created the task.
 
+use super::door::{self, Join};
 use super::failure::{self, AT_START, Failed, Tried};
 use super::gate::TaskGate;
 use super::program::{Channels, Ends, Program, Step};
@@ -21,7 +22,6 @@ use crate::record::stamp::Stamp;
 use crate::step::channel::{Channel, Hitch};
 use crate::step::memory::{self, Span};
 use crate::step::work::Tools;
-use crate::sys::futex::{self, Scope};
 use crate::sys::policy::{Policy, with_thread_policy};
 use crate::sys::scheduling::{self, Attributes};
 use crate::sys::thread::Seeds;
@@ -29,7 +29,7 @@ use crate::sys::usage::{Of, Usage, usage};
 use crate::sys::{Errno, clock, fd, raw, thread};
 use std::os::fd::RawFd;
 use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
 /// All that a task needs, prepared by whoever creates it and on cache lines of its own: a worker
 /// neither allocates nor frees.
@@ -92,7 +92,7 @@ impl thread::Task for Worker<'_> {
             self.announce(failed);
         }
         if self.gate.is_none() {
-            self.tell_joiners();
+            door::done(&self.at_work[self.own_at_work]);
         }
         if !self.background && self.memory.control().n_foreground.fetch_sub(1, AcqRel) == 1 {
             self.end_window();
@@ -101,11 +101,11 @@ impl thread::Task for Worker<'_> {
         slot.state.store(TaskState::Leaving as u32, Release);
         // Before the wait for the end adds one.
         let switches = usage(Of::Thread);
-        self.wait_for_end();
+        let phase = &self.memory.control().phase;
+        door::wait_for_end(phase);
         self.keep_kernel_counts(switches);
         slot.state.store(TaskState::CheckedOut as u32, Release);
-        // One after the other, so that the run delay of none counts a crowd.
-        release_leaving(self.memory, 1);
+        door::release(phase, 1);
     }
 }
 
@@ -276,22 +276,13 @@ impl Worker<'_> {
     /// Sleeps until the tasks of a team have done their steps.
     #[cold]
     fn join(&mut self, at: usize, at_work: usize) -> Result<(), Stop> {
-        let word = &self.at_work[at_work];
         self.recorder.look(Since::Running);
-        loop {
-            let left = word.load(Acquire);
-            if left == 0 {
-                break;
-            }
-            if self.recorder.phase() == Phase::After {
-                return Err(Stop::Over);
-            }
-            match futex::wait(word, left, Scope::Private) {
-                Ok(()) | Err(Errno::INTERRUPTED) => {}
-                Err(errno) => {
-                    let (op, tried) = (at as u32, Tried::Join);
-                    return Err(Stop::Failed(Failed { op, tried, errno }));
-                }
+        let over = || self.recorder.phase() == Phase::After;
+        match door::join(&self.at_work[at_work], over) {
+            Ok(Join::AllDone) => {}
+            Ok(Join::Over) => return Err(Stop::Over),
+            Err(errno) => {
+                return Err(Stop::Failed(Failed { op: at as u32, tried: Tried::Join, errno }));
             }
         }
         self.recorder.time_passed();
@@ -324,7 +315,7 @@ impl Worker<'_> {
             // not the rest still gets through.
             self.recorder.sent();
             let stamp = self.recorder.stamp();
-            match end.ring {
+            match &end.ring {
                 None => stamp.write(message),
                 Some(ring) => ring.post(stamp),
             }
@@ -349,7 +340,7 @@ impl Worker<'_> {
             while let Err(hitch) = end.channel.wait(message) {
                 Self::hitch(self.recorder.phase(), at, hitch)?;
             }
-            self.recorder.received(waiting_since, || match end.ring {
+            self.recorder.received(waiting_since, || match &end.ring {
                 None => Stamp::read(message),
                 Some(ring) => ring.take(),
             });
@@ -377,32 +368,6 @@ impl Worker<'_> {
         if self.recorder.phase() == Phase::Window {
             control.window.end.store(self.clock.now(), Relaxed);
             control.phase.store(Phase::After as u32, Release);
-        }
-    }
-
-    /// Sleeps until the window is over. A task that read its files of /proc and ended earlier would
-    /// leave directory entries to be freed, and the kernel's threads that do it (RCU) disturb those
-    /// that still run: hackbench's 400 tasks then took 15 % longer, with four times the reschedule
-    /// interrupts (Linux 6.18).
-    fn wait_for_end(&self) {
-        let word = &self.memory.control().phase;
-        loop {
-            let phase = word.load(Acquire);
-            if Phase::of(phase) == Phase::After {
-                return;
-            }
-            // A signal has nothing to end here.
-            let _ = futex::wait(word, phase, Scope::Shared);
-        }
-    }
-
-    /// The last of a spawned team wakes who joins it; nobody can join another.
-    #[cold]
-    fn tell_joiners(&self) {
-        let at_work = &self.at_work[self.own_at_work];
-        if at_work.fetch_sub(1, AcqRel) == 1 {
-            // It can only fail for a bad address.
-            let _ = futex::wake(at_work, u32::MAX >> 1, Scope::Private);
         }
     }
 
@@ -445,12 +410,6 @@ impl Worker<'_> {
         store(4, schedstat.clone().map(|it| it.delay_ns));
         store(5, schedstat.map(|it| it.timeslices));
     }
-}
-
-/// Lets up to `n` tasks go that wait for the end of the window, once it has come.
-pub(super) fn release_leaving(memory: &Memory, n: u32) {
-    // It can only fail for a bad address.
-    let _ = futex::wake(&memory.control().phase, n, Scope::Shared);
 }
 
 /// A file of /proc as text, without allocating.

@@ -10,6 +10,8 @@ pub mod errno;
 pub mod event;
 pub mod fd;
 pub mod futex;
+#[cfg(test)]
+pub mod model;
 pub mod policy;
 pub mod process;
 pub mod raw;
@@ -21,6 +23,7 @@ pub mod signal;
 pub mod socket;
 pub mod thread;
 pub mod usage;
+pub mod word;
 
 pub use errno::Errno;
 pub use region::Region;
