@@ -29,6 +29,7 @@ pub(super) fn render(report: &Report, _: &Options) -> Result<String, OutputError
         }
         counts(&mut lines, run);
         migrations(&mut lines, &run.migrations);
+        memory_steps(&mut lines, run);
         residency(&mut lines, run);
         placement(&mut lines, run);
         trust(&mut lines, run);
@@ -115,6 +116,23 @@ fn latency(lines: &mut Lines, row: &Latency) {
     lines.known(key("p999"), row.p999);
     lines.known(key("max"), row.max);
     lines.known(key("mean"), row.mean);
+}
+
+fn memory_steps(lines: &mut Lines, run: &Run) {
+    for step in &run.memory_steps {
+        let path = format!("memory_steps.{}.{}", step.team, step.step);
+        let mut put = |key: &str, bytes: u64, bytes_per_s: Option<f64>| {
+            lines.put(format!("{path}{key}.bytes"), bytes);
+            lines.known(format!("{path}{key}.bytes_per_s"), bytes_per_s);
+        };
+        put("", step.bytes, step.bytes_per_s);
+        for on in &step.by_node {
+            put(&format!(".node{}", on.node), on.bytes, on.bytes_per_s);
+        }
+        for of in &step.by_task {
+            put(&format!(".task{}", of.task), of.bytes, of.bytes_per_s);
+        }
+    }
 }
 
 fn counts(lines: &mut Lines, run: &Run) {

@@ -9,7 +9,7 @@ use super::recording::{
     TaskRecord, TeamRecord,
 };
 use crate::base::bucket::BUCKETS;
-use crate::base::{CpuId, Reading, State};
+use crate::base::{CpuId, NodeId, Reading, State};
 use crate::sys::clock::Clock;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
@@ -147,6 +147,7 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord>
             ready_ns: slot.ready.load(Relaxed),
             blocks: blocks(memory, number, clock),
             moved: moved(memory, number, clock),
+            moved_on: moved_on(memory, number),
             begun: begun(memory, number, clock),
             kernel: kernel_counts(memory, number),
         }
@@ -165,6 +166,12 @@ fn moved(memory: &Memory, task: usize, clock: Clock) -> [MovedBytes; 5] {
         bytes: bytes.load(Relaxed),
         ns: clock.ns(ticks.load(Relaxed)),
     })
+}
+
+fn moved_on(memory: &Memory, task: usize) -> Vec<(NodeId, [u64; 5])> {
+    let nodes = memory.layout.moved_nodes.iter().copied().zip(memory.moved_on(task));
+    let bytes = nodes.map(|(node, on)| (node, on.each_ref().map(|bytes| bytes.load(Relaxed))));
+    bytes.filter(|(_, on)| on.iter().any(|&bytes| bytes > 0)).collect()
 }
 
 fn begun(memory: &Memory, task: usize, clock: Clock) -> Option<Begun> {

@@ -5,14 +5,15 @@
 //!
 //! ```text
 //! control | region addresses | task slots | channels: state and stamp rings | a shard for each CPU
+//! slot: what a task keeps | extremes of each series | bytes of memory steps by node
 //! shard: counters of each team | histogram of each series
 //! ```
 
-use super::memory::{Control, TaskSlot, TeamShard};
+use super::memory::{Control, Extremes, MovedOnNode, TaskSlot, TeamShard};
 use super::recording::SeriesKind;
 use super::stamp;
 use crate::base::bucket::BUCKETS;
-use crate::base::{CpuId, Place, Relation};
+use crate::base::{CpuId, NodeId, Place, Relation};
 
 /// What there is to lay out.
 #[derive(Debug, Clone)]
@@ -64,6 +65,10 @@ pub struct Layout {
     pub n_region_words: usize,
     pub slots: usize,
     pub slot_stride: usize,
+    /// From the start of a slot to the bytes of memory steps by node.
+    pub moved_on: usize,
+    /// The nodes of the CPUs, sorted; none in a run without regions, which moves no bytes.
+    pub moved_nodes: Vec<NodeId>,
     channels: Vec<ChannelLayout>,
     copy_stride: usize,
     pub shards: usize,
@@ -114,7 +119,10 @@ impl Layout {
         let regions = size_of::<Control>().next_multiple_of(64);
         let n_region_words = spec.n_regions * spec.instances;
         let slots = regions + (n_region_words * 8).next_multiple_of(64);
-        let slot_stride = (size_of::<TaskSlot>() + most_series * 24).next_multiple_of(64);
+        let moved_nodes = if spec.n_regions > 0 { nodes(&spec.cpus) } else { Vec::new() };
+        let moved_on = size_of::<TaskSlot>() + most_series * size_of::<Extremes>();
+        let slot_bytes = moved_on + moved_nodes.len() * size_of::<MovedOnNode>();
+        let slot_stride = slot_bytes.next_multiple_of(64);
         let mut at = slots + spec.n_tasks * slot_stride;
         let first_channel = at;
         let mut channels = Vec::new();
@@ -140,6 +148,8 @@ impl Layout {
             n_region_words,
             slots,
             slot_stride,
+            moved_on,
+            moved_nodes,
             channels,
             copy_stride,
             shards,
@@ -157,6 +167,13 @@ impl Layout {
         let state = layout.first + copy * self.copy_stride + instance * layout.stride;
         (state, state + layout.ring)
     }
+}
+
+fn nodes(cpus: &[Cpu]) -> Vec<NodeId> {
+    let mut nodes: Vec<NodeId> = cpus.iter().map(|cpu| cpu.place.node).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
 }
 
 /// The relations that two CPUs of this machine can have.
@@ -206,7 +223,6 @@ impl TeamLayout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::NodeId;
 
     fn cpu(id: u32, core: u32, llc: u32, node: u32) -> Cpu {
         Cpu { id: CpuId(id), place: Place { core, llc, node: NodeId(node) }, allowed: true }

@@ -138,10 +138,24 @@ impl Moved {
             _ => Moved::Accesses,
         }
     }
+
+    /// `accesses`, or the verb.
+    pub fn name(self) -> &'static str {
+        match self {
+            Moved::Accesses => "accesses",
+            Moved::Copy => "copy",
+            Moved::Scale => "scale",
+            Moved::Add => "add",
+            Moved::Triad => "triad",
+        }
+    }
 }
 
 /// What a task keeps of a series: u64::MAX - minimum, maximum, sum. Zero means nothing yet.
 pub type Extremes = [AtomicU64; 3];
+
+/// Bytes that a task moved in the window while it ran on the CPUs of one node, by [`Moved`].
+pub type MovedOnNode = [AtomicU64; 5];
 
 plain! {
     /// What the tasks of a team did on one CPU.
@@ -229,6 +243,12 @@ impl Memory {
     pub fn extremes(&self, task: usize, n_series: usize) -> &[Extremes] {
         let slot = self.layout.slots + task * self.layout.slot_stride;
         self.shared.slice(slot + size_of::<TaskSlot>(), n_series)
+    }
+
+    /// By the layout's nodes.
+    pub fn moved_on(&self, task: usize) -> &[MovedOnNode] {
+        let slot = self.layout.slots + task * self.layout.slot_stride;
+        self.shared.slice(slot + self.layout.moved_on, self.layout.moved_nodes.len())
     }
 
     pub fn team_shard(&self, shard: usize, team: usize) -> &TeamShard {

@@ -6,7 +6,7 @@
 //! two calls.
 
 use super::layout::{NO_SERIES, TeamLayout};
-use super::memory::{Control, Extremes, Memory, Moved, Phase, TaskSlot, TeamShard};
+use super::memory::{Control, Extremes, Memory, Moved, MovedOnNode, Phase, TaskSlot, TeamShard};
 use super::stamp::Stamp;
 use crate::base::bucket::{self, BUCKETS};
 use crate::base::{Place, Relation};
@@ -32,6 +32,8 @@ struct CpuShard<'a> {
     /// Number of the shard; the first one for a CPU that has none.
     shard: usize,
     place: Place,
+    /// Position in the layout's nodes; past them all in a run without regions.
+    node: usize,
     has_shard: bool,
 }
 
@@ -48,6 +50,7 @@ impl<'a> Recorders<'a> {
                 histograms: memory.histograms(shard.unwrap_or(0)),
                 shard: shard.unwrap_or(0),
                 place,
+                node: memory.layout.moved_nodes.partition_point(|&node| node < place.node),
                 has_shard: shard.is_some(),
             }
         };
@@ -92,6 +95,7 @@ pub struct Recorder<'a> {
     control: &'a Control,
     slot: &'a TaskSlot,
     extremes: &'a [Extremes],
+    moved_on: &'a [MovedOnNode],
     team: usize,
     layout: &'a TeamLayout,
     /// Where it last ran, and since when as far as we know (ticks).
@@ -114,6 +118,7 @@ impl<'a> Recorder<'a> {
             control: memory.control(),
             slot: memory.slot(task),
             extremes: memory.extremes(task, layout.kinds.len()),
+            moved_on: memory.moved_on(task),
             team,
             layout,
             last_cpu: 0,
@@ -229,7 +234,8 @@ impl<'a> Recorder<'a> {
         self.now()
     }
 
-    /// A piece of memory was used since `since` (ticks), which becomes now; whether to go on.
+    /// A piece of memory was used since `since` (ticks), which becomes now; whether to go on. Its
+    /// bytes are those of the node where it ended.
     #[inline]
     pub fn piece(&mut self, moved: Moved, bytes: u64, since: &mut u64) -> bool {
         let now = self.shared.clock.now();
@@ -242,6 +248,9 @@ impl<'a> Recorder<'a> {
             let [sum, ticks] = &self.slot.moved[moved as usize];
             add(sum, bytes);
             add(ticks, now.saturating_sub(*since));
+            if let Some(on) = self.moved_on.get(self.shared.cpu_shard(cpu).node) {
+                add(&on[moved as usize], bytes);
+            }
         }
         (*since, self.now) = (now, Some(now));
         phase != Phase::After

@@ -4,7 +4,7 @@
 //! came after the window. Must not know: percentiles, units for people, caveats.
 
 use super::timeline::{Growth, InstanceRecord, Timeline};
-use crate::base::{CpuId, Reading, Relation};
+use crate::base::{CpuId, NodeId, Reading, Relation};
 use crate::sys::clock::Source;
 use serde::{Deserialize, Serialize};
 
@@ -143,6 +143,8 @@ pub struct TaskRecord {
     pub blocks: Option<[u64; 2]>,
     /// What it used of memory in the window, by `record::memory::Moved`.
     pub moved: [MovedBytes; 5],
+    /// Those bytes by the node on whose CPUs it was; nodes without any are left out.
+    pub moved_on: Vec<(NodeId, [u64; 5])>,
     /// The kernel's own numbers, read by the task at its end.
     pub kernel: KernelCounts,
 }

@@ -175,6 +175,7 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
         ready_ns: 0,
         blocks: None,
         moved: Default::default(),
+        moved_on: Vec::new(),
         begun: None,
         kernel: KernelCounts {
             nr_migrations: Reading::Value(9_000),

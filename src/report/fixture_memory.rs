@@ -4,10 +4,13 @@
 
 use crate::base::{CpuId, NodeId, Reading, State};
 use crate::plan::{
-    FirstTouch, Form, HugePages, MemoryPlan, MemoryPolicy, Op, Plan, Scheduling, Sharing, TeamPlan,
+    Amount, FirstTouch, Form, HugePages, MemoryPlan, MemoryPolicy, Op, Pick, Plan, Scheduling,
+    Sharing, Slice, TeamPlan, Use,
 };
 use crate::record::Recording;
-use crate::record::recording::{Begun, Messages, Migrations, PerPhase, TaskRecord, TeamRecord};
+use crate::record::recording::{
+    Begun, Messages, Migrations, MovedBytes, PerPhase, TaskRecord, TeamRecord,
+};
 use crate::record::timeline::{Growth, InstanceRecord, InstanceSample, Pages, Sample, Timeline};
 use crate::report::{Report, fixture};
 use std::collections::BTreeMap;
@@ -28,6 +31,19 @@ pub(crate) fn region(name: &str, slice_bytes: u64, count: u32) -> MemoryPlan {
     }
 }
 
+fn sweep() -> Use {
+    Use {
+        verb: "sweep".to_owned(),
+        at: Slice { region: 0, slice: Pick::All },
+        from: None,
+        and: None,
+        access: "write".to_owned(),
+        halo: 0.0,
+        count: Amount::Fixed(1),
+        skew: None,
+    }
+}
+
 fn team(name: &str, size: u32, spawned: bool) -> TeamPlan {
     TeamPlan {
         name: name.to_owned(),
@@ -39,7 +55,8 @@ fn team(name: &str, size: u32, spawned: bool) -> TeamPlan {
         cpus: Vec::new(),
         start_cpus: Vec::new(),
         ops: vec![
-            Op::Loop { count: crate::plan::Amount::Fixed(1), end: 1 },
+            Op::Loop { count: Amount::Fixed(1), end: 2 },
+            Op::Use(Box::new(sweep())),
             Op::Again { begin: 0 },
         ],
         measures: Vec::new(),
@@ -115,6 +132,16 @@ fn task(team: usize, copy: u32, index: u32, begun: Begun) -> TaskRecord {
     }
 }
 
+/// The same task, which moved so many GB in ten seconds, those of `on_1` while on node 1.
+fn moving(gb: u64, on_1: u64, task: TaskRecord) -> TaskRecord {
+    const GB: u64 = 1_000_000_000;
+    let mut moved = task.moved;
+    moved[0] = MovedBytes { bytes: gb * GB, ns: 10_000 * MS };
+    let on = |(node, gb)| (NodeId(node), [gb * GB, 0, 0, 0, 0]);
+    let moved_on = [(0, gb - on_1), (1, on_1)].map(on).into();
+    TaskRecord { moved, moved_on, ..task }
+}
+
 fn team_record(name: &str, size: u32, residency: &[(u32, u64)]) -> TeamRecord {
     TeamRecord {
         name: name.to_owned(),
@@ -178,8 +205,9 @@ pub(crate) fn two_instances() -> Recording {
             4,
             &[(0, 9_000), (1, 12_000), (8, 11_000), (9, 12_000)],
         )],
-        tasks: [(0, 0, 0), (0, 1, 8), (1, 0, 1), (1, 1, 9)]
-            .map(|(copy, index, cpu)| task(0, copy, index, begun(cpu)))
+        tasks: [(0, 0, 0, 0), (0, 1, 8, 30), (1, 0, 1, 60), (1, 1, 9, 80)]
+            .map(|(copy, index, cpu, gb)| (80 + gb / 4, gb, task(0, copy, index, begun(cpu))))
+            .map(|(gb, on_1, task)| moving(gb, on_1, task))
             .into(),
         instances: vec![scanned(7), scanned(6)],
         timeline: timeline((0..60).map(look).collect()),
@@ -204,7 +232,10 @@ pub(crate) fn trial(begun_on: u32, looks: &[(usize, u32)]) -> Recording {
             team_record("main", 1, &[(0, 12_000)]),
             team_record("worker", 1, &[(0, 3_000), (8, 7_000)]),
         ],
-        tasks: vec![task(0, 0, 0, begun(MS, 0)), task(1, 0, 0, begun(1_900 * MS, begun_on * 8))],
+        tasks: vec![
+            task(0, 0, 0, begun(MS, 0)),
+            moving(90, 70, task(1, 0, 0, begun(1_900 * MS, begun_on * 8))),
+        ],
         instances: vec![scanned(9)],
         timeline: timeline(alone.chain(both).collect()),
         ..without_messages()

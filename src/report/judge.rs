@@ -10,8 +10,8 @@ use crate::record::Recording;
 use crate::record::recording::{End, PerPhase, SeriesKind, TaskRecord};
 use crate::report::{
     Harness, HostFacts, InstancePlacement, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA,
-    Trial, caveats, checks, conditions, convergence, latency, metrics, placement, sources, summary,
-    timeline, trial,
+    Trial, caveats, checks, conditions, convergence, latency, memory_steps, metrics, placement,
+    sources, summary, timeline, trial,
 };
 use crate::sys::clock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -190,6 +190,7 @@ fn run(n: u32, case: &Case<'_>) -> Run {
         kernel: case.kernel.totals.clone(),
         residency: placement::residency(case),
         timeline: timeline::of(case),
+        memory_steps: memory_steps::all(case),
         placement: case.placement.clone(),
         trial: case.trial.clone(),
         sources: sources::all(case),

@@ -5,13 +5,13 @@
 use crate::base::Reading;
 use crate::metric::{Metric as Row, Of};
 use crate::record::memory::Moved;
-use crate::record::recording::{End, MovedBytes, Series, SeriesKind};
+use crate::record::recording::{End, Series, SeriesKind, TaskRecord};
 use crate::report::histogram::{Histogram, P50, P99, P999};
 use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
 use crate::report::{
     InstancePlacement, Judged, Metric, NO_MEMORY, NO_MESSAGES, NO_RECEIVER, NO_SUCH_STEP, NO_TRIAL,
-    Sourced, latency,
+    Sourced, latency, memory_steps,
 };
 use std::collections::BTreeMap;
 
@@ -209,7 +209,8 @@ fn receives(case: &Case<'_>) -> Result<(), String> {
 
 /// Bytes of all tasks' accesses per second of the window.
 fn accesses(case: &Case<'_>) -> Result<f64, String> {
-    let bytes: u64 = moved(case, Moved::Accesses).map(|moved| moved.bytes).sum();
+    let of_task = |task: &TaskRecord| task.moved[Moved::Accesses as usize].bytes;
+    let bytes: u64 = case.recording.tasks.iter().map(of_task).sum();
     match bytes {
         0 => Err(NO_SUCH_STEP.to_owned()),
         _ => per_s(bytes, case),
@@ -218,16 +219,13 @@ fn accesses(case: &Case<'_>) -> Result<f64, String> {
 
 /// The tasks' bandwidths at one of STREAM's kernels, summed.
 fn stream(case: &Case<'_>, kernel: Moved) -> Result<f64, String> {
-    let each = moved(case, kernel).filter(|moved| moved.ns > 0);
-    let rates: Vec<f64> = each.map(|moved| moved.bytes as f64 / seconds(moved.ns)).collect();
+    let tasks = case.recording.tasks.iter();
+    let rates: Vec<f64> =
+        tasks.filter_map(|task| memory_steps::bytes_per_s(task, kernel)).collect();
     match rates.is_empty() {
         true => Err(NO_SUCH_STEP.to_owned()),
         false => Ok(rates.iter().sum()),
     }
-}
-
-fn moved<'a>(case: &Case<'a>, what: Moved) -> impl Iterator<Item = MovedBytes> + use<'a> {
-    case.recording.tasks.iter().map(move |task| task.moved[what as usize])
 }
 
 fn per_s(count: u64, case: &Case<'_>) -> Value {

@@ -14,6 +14,7 @@ mod judge;
 mod latency;
 mod looks;
 mod memory_doubts;
+pub mod memory_steps;
 mod metrics;
 mod placement;
 mod sources;
@@ -29,6 +30,7 @@ pub(crate) mod fixture_memory;
 
 pub use convergence::{InstancePlacement, Judged};
 pub use histogram::{Histogram, HistogramError};
+pub use memory_steps::MemoryStep;
 pub use stored::ReportError;
 pub use timeline::{InstanceTimeline, RegionTimeline, Timeline};
 pub use trial::Trial;
@@ -122,6 +124,9 @@ pub struct Run {
     /// Where tasks and pages were over time; none for a profile without memory regions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
+    /// By team and kind of step, how fast memory was used; none without steps on memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory_steps: Vec<MemoryStep>,
     /// By instance, how memory and tasks came together; empty without memory regions.
     #[serde(default)]
     pub placement: Vec<InstancePlacement>,

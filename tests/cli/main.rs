@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod bandwidth;
 mod facts;
 mod hackbench;
 mod limits;

@@ -3,6 +3,7 @@
 //! Must not know: how numbers came about. Each file has sections; this one has their order.
 //! Several runs are printed as a summary and the details of the median run.
 
+mod bandwidth;
 mod chart;
 mod headline;
 mod latency;
@@ -27,6 +28,7 @@ pub(super) fn render(report: &Report, options: &Options) -> Result<String, Outpu
         sections.push(headline::result(report, run, width));
         sections.extend(latency::sections(run, width));
         sections.extend(memory::sections(run, width));
+        sections.extend(bandwidth::section(run, width));
         sections.extend(timeline::section(run, width));
         sections.extend(placement::sections(&report.host, run, width));
         sections.extend(trust::sections(report, run, width));
