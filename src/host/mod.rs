@@ -14,6 +14,7 @@ mod hwloc;
 mod knob;
 mod limits;
 pub mod numa;
+pub mod oom;
 pub mod task;
 pub mod topology;
 

@@ -16,11 +16,13 @@ use super::sampler::Sampler;
 use super::stage::{Pace, Stage};
 use super::worker::Worker;
 use super::{Control, Progress, RunError, cost, crew, failure, roster};
+use crate::host::Root;
+use crate::host::oom::OomKills;
 use crate::plan::{ChannelPlan, Form, Plan, Sharing};
 use crate::record::Layout;
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
-use crate::record::recording::{End, HarnessCost, Recording};
+use crate::record::recording::{End, Failure, HarnessCost, Recording};
 use crate::step::channel::Channel;
 use crate::sys::clock::{self, Clock, Source};
 use crate::sys::cpu::CurrentCpu;
@@ -74,6 +76,7 @@ pub(super) fn run(
         gate_ns: 0,
         end: End::Done,
         sampler: None,
+        oom_kills: OomKills::read(&Root::default()),
     };
     if plan.has_processes() { coordinator.processes(gate) } else { coordinator.threads(gate) }
 }
@@ -93,6 +96,8 @@ struct Coordinator<'a> {
     end: End,
     /// From the gate on, for plans with memory.
     sampler: Option<Sampler<'a>>,
+    /// Before any task was created.
+    oom_kills: OomKills,
 }
 
 /// Who the tasks are, for getting them out of their waits.
@@ -175,8 +180,8 @@ impl<'a> Coordinator<'a> {
     }
 
     fn no_memory(&self, region: usize, call: &str, errno: Errno) -> RunError {
-        let name = &self.plan.memory[region].name;
-        RunError::System { what: format!("placing region `{name}`: {call}"), errno }
+        let region = self.plan.memory[region].name.clone();
+        RunError::Region { region, call: call.to_owned(), errno }
     }
 
     fn start_threads<'w>(
@@ -272,9 +277,8 @@ impl<'a> Coordinator<'a> {
         match control.failed.load(Acquire) {
             0 => Ok(()),
             failed => {
-                let ids = roster::task_ids(self.plan);
                 let task = failed as usize - 1;
-                let failure = failure::describe(self.plan, self.memory, &ids, task);
+                let failure = self.failure(task);
                 let state = self.memory.slot(task).state.load(Acquire);
                 Err(match state == TaskState::Killed as u32 {
                     true => RunError::Killed(failure),
@@ -282,6 +286,18 @@ impl<'a> Coordinator<'a> {
                 })
             }
         }
+    }
+
+    /// The failure of a task in words; of one that may be the OOM killer's, whether it is.
+    fn failure(&self, task: usize) -> Failure {
+        let ids = roster::task_ids(self.plan);
+        let mut failure = failure::describe(self.plan, self.memory, &ids, task);
+        if self.memory.slot(task).signal.load(Relaxed) == libc::SIGKILL
+            && let Some(words) = OomKills::read(&Root::default()).since(&self.oom_kills)
+        {
+            failure.error += &format!(", {words}");
+        }
+        failure
     }
 
     fn not_opened(&self, channel: usize, call: &str, errno: Errno) -> RunError {
@@ -331,10 +347,7 @@ impl<'a> Coordinator<'a> {
             Ended::TimeUp => End::TimeUp,
             Ended::Interrupted(signal) => End::Interrupted(signal),
             Ended::LeaderGone => return Err(RunError::LeaderEnded("during the run".to_owned())),
-            Ended::Failed(task) => {
-                let ids = roster::task_ids(self.plan);
-                End::Failed(failure::describe(self.plan, self.memory, &ids, task))
-            }
+            Ended::Failed(task) => End::Failed(self.failure(task)),
         };
         self.get_out(tasks);
         Ok(())

@@ -2,12 +2,13 @@
 //!
 //! Must not know: what a failure leads to.
 
+use super::areas::meaning;
 use crate::plan::{Op, Pick, Plan};
 use crate::record::gather::TaskId;
 use crate::record::memory::{Memory, TaskSlot, TaskState};
 use crate::record::recording::Failure;
 use crate::step::channel::{Call, Hitch};
-use crate::sys::Errno;
+use crate::sys::{Errno, signal};
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
 /// What a task tried when it failed; the number is what its slot holds.
@@ -97,7 +98,7 @@ pub(super) fn describe(plan: &Plan, memory: &Memory, ids: &[TaskId], task: usize
     if slot.state.load(Relaxed) == TaskState::Killed as u32 {
         let error = match slot.signal.load(Relaxed) {
             0 => "ended without having been told to".to_owned(),
-            signal => format!("killed by signal {signal}"),
+            signal => format!("killed by {}", signal::words(signal)),
         };
         return named("unknown".to_owned(), "none", error);
     }
@@ -114,7 +115,8 @@ pub(super) fn describe(plan: &Plan, memory: &Memory, ids: &[TaskId], task: usize
         true => "end of file: everybody who could send is gone".to_owned(),
         false => errno.to_string(),
     };
-    named(step, words.unwrap_or("unknown"), error)
+    let call = words.unwrap_or("unknown");
+    named(step, call, error + meaning(call, errno))
 }
 
 fn step_words(plan: &Plan, op: &Op) -> String {

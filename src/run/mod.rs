@@ -69,6 +69,9 @@ pub enum Progress {
 pub enum RunError {
     #[error("{what}: {errno}")]
     System { what: String, errno: Errno },
+    /// A region of memory could not be had, or not as it is to be.
+    #[error("placing region `{region}`: {call}: {errno}{}", areas::meaning(.call, *.errno))]
+    Region { region: String, call: String, errno: Errno },
     /// A task could not be made ready: its attributes, or that it exists at all.
     #[error("{}: {}: {}", .0.team, .0.call, .0.error)]
     Start(Failure),

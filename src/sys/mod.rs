@@ -18,6 +18,8 @@ pub mod raw;
 pub mod region;
 pub mod rights;
 pub mod scheduling;
+#[cfg(test)]
+mod seccomp;
 pub mod shared;
 pub mod signal;
 pub mod socket;

@@ -7,11 +7,14 @@
 
 mod bandwidth;
 mod facts;
+mod forbidden;
 mod hackbench;
 mod limits;
 mod memory;
 mod refusals;
 mod runs;
+#[path = "../../src/sys/seccomp.rs"]
+mod seccomp;
 mod signals;
 mod streams;
 

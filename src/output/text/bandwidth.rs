@@ -60,7 +60,8 @@ fn by_node(run: &Run, width: usize) -> String {
     let columns = (width.saturating_sub(2 + NAMES) / RATE).max(1);
     let table_of = |nodes: &[u32]| {
         let names: Vec<String> = nodes.iter().map(|node| format!("node {node}")).collect();
-        let header: Vec<&str> = ["on CPUs of"].into_iter().chain(names.iter().map(String::as_str)).collect();
+        let header: Vec<&str> =
+            ["on CPUs of"].into_iter().chain(names.iter().map(String::as_str)).collect();
         let row = |step: &MemoryStep| {
             let on = |node: &u32| step.by_node.iter().find(|it| it.node == *node);
             let cells = nodes.iter().map(|node| rate(on(node).and_then(|it| it.bytes_per_s)));
