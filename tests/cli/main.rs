@@ -11,6 +11,7 @@ mod forbidden;
 mod hackbench;
 mod limits;
 mod memory;
+mod pages;
 mod refusals;
 mod runs;
 #[path = "../../src/sys/seccomp.rs"]

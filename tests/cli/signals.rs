@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// How long a condition may take on a busy machine before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn start(program: &str, line: &str) -> Child {
+pub fn start(program: &str, line: &str) -> Child {
     let mut command = Command::new(program);
     command.args(line.split_whitespace());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -18,7 +18,7 @@ fn start(program: &str, line: &str) -> Child {
 }
 
 /// Looks again and again until there is something to see.
-fn await_some<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+pub fn await_some<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
         if let Some(seen) = look() {
@@ -29,13 +29,13 @@ fn await_some<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     }
 }
 
-fn kill(signal: &str, pid: u32) {
+pub fn kill(signal: &str, pid: u32) {
     let killed = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
     assert!(killed.success());
 }
 
 /// All processes below this one, by the parents in /proc.
-fn descendants(pid: u32) -> Vec<u32> {
+pub fn descendants(pid: u32) -> Vec<u32> {
     let mut parents = HashMap::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
@@ -78,7 +78,7 @@ fn await_tasks(child: &Child, n: usize) -> Vec<u32> {
 }
 
 /// The program's output, and that none of these processes outlives it.
-fn end(child: Child, processes: &[u32]) -> Output {
+pub fn end(child: Child, processes: &[u32]) -> Output {
     let output = child.wait_with_output().unwrap();
     // Tasks have names of their own, so it is not the name that tells; nobody may have reaped them.
     let gone = |pid: &u32| match fs::read_to_string(format!("/proc/{pid}/stat")) {
