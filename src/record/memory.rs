@@ -69,6 +69,8 @@ pub enum TaskState {
     /// Not created, or not yet begun.
     Absent = 0,
     Running = 1,
+    /// A step has it started; it has not begun.
+    Starting = 5,
     /// Its steps are done; it waits for the end of the window.
     Leaving = 4,
     /// It has ended by itself; its slot is complete.
@@ -103,6 +105,9 @@ plain! {
         pub last_block: AtomicU64,
         /// In the window, by [`Moved`]: bytes, and the time it took (ticks).
         pub moved: [[AtomicU64; 2]; 5],
+        /// The operation at which it waits for what only other tasks can do, plus one; 0 while it
+        /// is at none. Beside the counts, which are written as often.
+        pub waits_at: AtomicU32,
         /// By [`Phase`].
         pub sent: [AtomicU64; 3],
         pub received: [AtomicU64; 3],

@@ -149,6 +149,18 @@ impl<'a> Recorder<'a> {
         self.leave_cpu(now);
     }
 
+    /// To be called before operation `op`, which may wait for as long as it takes.
+    #[inline(always)]
+    pub fn waits_at(&self, op: usize) {
+        self.slot.waits_at.store(op as u32 + 1, Relaxed);
+    }
+
+    /// To be called when what was waited for has come.
+    #[inline(always)]
+    pub fn goes_on(&self) {
+        self.slot.waits_at.store(0, Relaxed);
+    }
+
     /// The stamp for a message that is about to be sent.
     #[inline(always)]
     pub fn stamp(&mut self) -> Stamp {

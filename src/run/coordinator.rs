@@ -14,6 +14,7 @@ use super::leader::{self, Could};
 use super::program::Channels;
 use super::sampler::Sampler;
 use super::stage::{Pace, Stage};
+use super::watch::Watch;
 use super::worker::Worker;
 use super::{Control, Progress, RunError, cost, crew, failure, roster};
 use crate::plan::{ChannelPlan, Form, Plan, Sharing};
@@ -74,6 +75,7 @@ pub(super) fn run(
         gate_ns: 0,
         end: End::Done,
         sampler: None,
+        watch: Watch::new(plan, &memory),
     };
     if plan.has_processes() { coordinator.processes(gate) } else { coordinator.threads(gate) }
 }
@@ -93,6 +95,7 @@ struct Coordinator<'a> {
     end: End,
     /// From the gate on, for plans with memory.
     sampler: Option<Sampler<'a>>,
+    watch: Watch<'a>,
 }
 
 /// Who the tasks are, for getting them out of their waits.
@@ -112,6 +115,8 @@ enum Ended {
     Interrupted(i32),
     /// The task of this number failed.
     Failed(usize),
+    /// Nobody can go on.
+    Stalled,
     LeaderGone,
 }
 
@@ -335,6 +340,8 @@ impl<'a> Coordinator<'a> {
                 let ids = roster::task_ids(self.plan);
                 End::Failed(failure::describe(self.plan, self.memory, &ids, task))
             }
+            // They still wait.
+            Ended::Stalled => End::Stalled(self.watch.waiting()),
         };
         self.get_out(tasks);
         Ok(())
@@ -377,13 +384,17 @@ impl<'a> Coordinator<'a> {
             if left == Some(0) {
                 return Ended::TimeUp;
             }
-            let mut nap = left;
+            if self.watch.look_if_due() {
+                return Ended::Stalled;
+            }
+            let due = self.watch.due_in_ns();
+            let mut nap = Some(left.map_or(due, |left| left.min(due)));
             if let Some(progress) = self.control.progress {
                 progress(match limit_ns {
                     Some(of_ns) if warmup => Progress::Warmup { passed_ns, of_ns },
                     of_ns => Progress::Window { passed_ns, of_ns },
                 });
-                nap = Some(left.unwrap_or(TELL_EVERY_NS).min(TELL_EVERY_NS));
+                nap = nap.map(|nap| nap.min(TELL_EVERY_NS));
             }
             if let Some(sampler) = &mut self.sampler {
                 sampler.look_if_due();

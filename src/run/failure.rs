@@ -117,19 +117,11 @@ pub(super) fn describe(plan: &Plan, memory: &Memory, ids: &[TaskId], task: usize
     named(step, words.unwrap_or("unknown"), error)
 }
 
-fn step_words(plan: &Plan, op: &Op) -> String {
-    let address = |channel: u32, pick: &Pick| {
-        let name = &plan.channels[channel as usize].name;
-        match pick {
-            Pick::All => format!("{name}[*]"),
-            Pick::Next => format!("{name}[next]"),
-            Pick::Any => format!("{name}[any]"),
-            Pick::At(_) => name.clone(),
-        }
-    };
+/// A step as the profile has it.
+pub(super) fn step_words(plan: &Plan, op: &Op) -> String {
     match op {
-        Op::Send { channel, pick, .. } => format!("send {}", address(*channel, pick)),
-        Op::Receive { channel, pick, .. } => format!("receive {}", address(*channel, pick)),
+        Op::Send { channel, pick, .. } => format!("send {}", address(plan, *channel, pick)),
+        Op::Receive { channel, pick, .. } => format!("receive {}", address(plan, *channel, pick)),
         Op::Work { kind, .. } => kind.clone(),
         Op::Loop { .. } | Op::Again { .. } => "repeat".to_owned(),
         Op::During { .. } => "during".to_owned(),
@@ -138,5 +130,16 @@ fn step_words(plan: &Plan, op: &Op) -> String {
         Op::Use(it) => format!("{} {}", it.verb, plan.memory[it.at.region as usize].name),
         Op::Forever { .. } => "forever".to_owned(),
         Op::Measure { .. } | Op::EndMeasure { .. } => "measure".to_owned(),
+    }
+}
+
+/// Instances of a channel as the profile addresses them.
+pub(super) fn address(plan: &Plan, channel: u32, pick: &Pick) -> String {
+    let name = &plan.channels[channel as usize].name;
+    match pick {
+        Pick::All => format!("{name}[*]"),
+        Pick::Next => format!("{name}[next]"),
+        Pick::Any => format!("{name}[any]"),
+        Pick::At(_) => name.clone(),
     }
 }

@@ -25,6 +25,7 @@ mod roster;
 mod sampler;
 mod stage;
 mod using;
+mod watch;
 mod worker;
 
 use crate::host::{self, Host};
