@@ -16,7 +16,7 @@ use super::sampler::Sampler;
 use super::stage::{Pace, Stage};
 use super::watch::Watch;
 use super::worker::Worker;
-use super::{Control, Progress, RunError, cost, crew, failure, roster};
+use super::{Control, Progress, RunError, cost, crew, failure, leftovers, roster};
 use crate::plan::{ChannelPlan, Form, Plan, Sharing};
 use crate::record::Layout;
 use crate::record::memory::{Memory, Phase, TaskState};
@@ -35,6 +35,7 @@ use crate::sys::thread::Seeds;
 use crate::sys::usage::{Of, usage};
 use crate::sys::{Errno, process, raw, thread};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) fn run(
@@ -44,6 +45,9 @@ pub(super) fn run(
 ) -> Result<Recording, RunError> {
     if plan.has_processes() && !leader::can_lead() {
         return Err(RunError::NoLeader);
+    }
+    if let Some(own) = &plan.own_cgroup {
+        leftovers::remove(Path::new(own));
     }
     let _limit = OpenFiles::allow(plan.needs.open_files)
         .map_err(RunError::system("raising the limit on open files"))?;

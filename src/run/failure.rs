@@ -2,7 +2,7 @@
 //!
 //! Must not know: what a failure leads to.
 
-use crate::plan::{Op, Pick, Plan};
+use crate::plan::{Op, Pick, Plan, Scheduling};
 use crate::record::gather::TaskId;
 use crate::record::memory::{Memory, TaskSlot, TaskState};
 use crate::record::recording::Failure;
@@ -104,6 +104,10 @@ pub(super) fn describe(plan: &Plan, memory: &Memory, ids: &[TaskId], task: usize
     let tried = slot.failed_call.load(Relaxed);
     let words = WORDS.iter().find(|(code, _)| *code as u32 == tried).map(|&(_, words)| words);
     let op = slot.failed_op.load(Relaxed);
+    let asked = match tried == Tried::SetScheduling as u32 {
+        true => asked(&team.scheduling, slot.failed_errno.load(Relaxed)),
+        false => String::new(),
+    };
     let step = match team.ops.get(op as usize) {
         _ if op == AT_START => "start".to_owned(),
         Some(op) => step_words(plan, op),
@@ -114,7 +118,39 @@ pub(super) fn describe(plan: &Plan, memory: &Memory, ids: &[TaskId], task: usize
         true => "end of file: everybody who could send is gone".to_owned(),
         false => errno.to_string(),
     };
-    named(step, words.unwrap_or("unknown"), error)
+    named(step, &format!("{}{asked}", words.unwrap_or("unknown")), error)
+}
+
+/// Of the attributes that a team asked for, those that the kernel can have meant with this error
+/// (kernel/sched/syscalls.c and deadline.c, v6.12): EOPNOTSUPP is of clamps in a kernel without
+/// CONFIG_UCLAMP_TASK (uclamp_validate), EBUSY of a deadline for which no CPU time is left
+/// (sched_dl_overflow).
+fn asked(scheduling: &Scheduling, errno: i32) -> String {
+    let Scheduling { policy, nice, priority, slice_ns, uclamp_min, uclamp_max, deadline } =
+        scheduling;
+    let clamps = [("uclamp_min", uclamp_min.is_some()), ("uclamp_max", uclamp_max.is_some())];
+    let others = [
+        ("policy", policy.is_some()),
+        ("nice", nice.is_some()),
+        ("priority", priority.is_some()),
+        ("slice", slice_ns.is_some()),
+    ];
+    let times = [("deadline", deadline.is_some())];
+    let (mut names, mut why) = ([&others[..], &clamps, &times].concat(), "");
+    match errno {
+        libc::EOPNOTSUPP => names = clamps.to_vec(),
+        libc::EBUSY => {
+            names = times.to_vec();
+            why = ": the CPUs' time for deadlines is given away";
+        }
+        _ => {}
+    }
+    let names: Vec<&str> =
+        names.iter().filter(|(_, asked)| *asked).map(|(name, _)| *name).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        names => format!(" ({}{why})", names.join(", ")),
+    }
 }
 
 /// A step as the profile has it.

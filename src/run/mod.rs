@@ -20,6 +20,7 @@ mod door;
 mod failure;
 mod gate;
 pub mod leader;
+mod leftovers;
 mod program;
 mod roster;
 mod sampler;

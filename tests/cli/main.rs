@@ -12,6 +12,7 @@ mod memory;
 mod refusals;
 mod runs;
 mod signals;
+mod stalls;
 mod streams;
 
 use serde_json::Value;
