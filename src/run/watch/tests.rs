@@ -1,3 +1,7 @@
+//! When the watch fires, and what it says then: with threads that sleep, run and come back.
+//!
+//! Must not know: what the coordinator does about it.
+
 use super::*;
 use crate::host::{Host, Topology};
 use crate::plan::Overrides;
