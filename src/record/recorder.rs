@@ -6,7 +6,7 @@
 //! two calls.
 
 use super::layout::{NO_SERIES, TeamLayout};
-use super::memory::{Control, Extremes, Memory, Moved, Phase, TaskSlot, TeamShard};
+use super::memory::{Control, Extremes, Memory, Moved, Phase, TaskSlot, TeamShard, WAIT_BITS};
 use super::stamp::Stamp;
 use crate::base::bucket::{self, BUCKETS};
 use crate::base::{Place, Relation};
@@ -102,6 +102,8 @@ pub struct Recorder<'a> {
     migrated_at: u64,
     /// Ticks of the last reading of the clock, if nothing but recording came after it.
     now: Option<u64>,
+    /// Waits so far, shifted by [`WAIT_BITS`].
+    waits: u64,
 }
 
 impl<'a> Recorder<'a> {
@@ -121,6 +123,7 @@ impl<'a> Recorder<'a> {
             left_cpu: u32::MAX,
             migrated_at: 0,
             now: None,
+            waits: 0,
         }
     }
 
@@ -151,8 +154,15 @@ impl<'a> Recorder<'a> {
 
     /// To be called before operation `op`, which may wait for as long as it takes.
     #[inline(always)]
-    pub fn waits_at(&self, op: usize) {
-        self.slot.waits_at.store(op as u32 + 1, Relaxed);
+    pub fn waits_at(&mut self, op: usize) {
+        self.waits += 1 << WAIT_BITS;
+        self.slot.waits_at.store(self.waits + op as u64 + 1, Relaxed);
+    }
+
+    /// To be called now and then by who waits awake, when it has found that nothing has come.
+    #[inline(always)]
+    pub fn spins(&self) {
+        add(&self.slot.spun, 1);
     }
 
     /// To be called when what was waited for has come.

@@ -1,42 +1,67 @@
 //! The stall watch: whether anybody can still go on, and if nobody can, who waits for what.
 //!
 //! The coordinator looks a few times a second, and most looks end with the tasks' own words: one of
-//! them is at no wait, or messages were sent or received since the last look. Only if not, the
-//! kernel is asked. A task that sleeps in two looks and has not left a CPU between them did not run
-//! between them. Where that is true of all, each within a step that nothing but another task ends,
-//! nobody is left to wake anybody: no length of time is needed for the proof, so an overloaded
-//! machine cannot make it wrong. Must not know: what is done about it.
+//! them is at no wait, or at another than at the last look. Only if not, the kernel is asked. A task
+//! that sleeps in two looks and has not left a CPU between them did not run between them; one that
+//! waits awake and has asked meanwhile, in the same wait, has done all that it had to. Where one of
+//! these is true of all, nobody is left to release anybody: the proof needs no length of time, so an
+//! overloaded machine cannot make it wrong. Must not know: what is done about it.
 
 use super::failure::{address, step_words};
 use super::roster;
 use crate::host::task;
 use crate::plan::{Op, Plan};
-use crate::record::memory::{Memory, TaskSlot, TaskState};
+use crate::record::memory::{Memory, TaskSlot, TaskState, WAIT_BITS};
 use crate::record::recording::Waiting;
 use crate::sys::clock;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Time between two looks (ns). It takes three of them to see a stall: within the first the last
-/// message came, after the next two everybody sleeps.
+/// message came, after the next two everybody waits.
 const EVERY_NS: u64 = 300_000_000;
 
-/// How often a task has left its CPU, of its own accord and not.
-type Switches = [u64; 2];
+/// A task that is in a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Rest {
+    /// Its word, which is another one for each wait.
+    wait: u64,
+    how: How,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// How often it has left its CPU, of its own accord and not.
+    Asleep([u64; 2]),
+    /// How often it has asked in vain; not since the last look if it is only runnable.
+    Awake(u64),
+}
+
+impl Rest {
+    /// Whether it has released nobody since `before`, and will not.
+    fn is_stuck(&self, before: &Rest) -> bool {
+        self.wait == before.wait
+            && match (before.how, self.how) {
+                (How::Asleep(before), How::Asleep(now)) => before == now,
+                (How::Awake(before), How::Awake(now)) => before < now,
+                _ => false,
+            }
+    }
+}
 
 pub(super) struct Watch<'a> {
     plan: &'a Plan,
     memory: &'a Memory,
     next_ns: u64,
-    /// Of the last look: see `progress` and `asleep`.
-    progress: Option<u64>,
-    asleep: Option<Vec<Switches>>,
+    /// Of the last look: see `waits` and `at_rest`.
+    waits: Option<u64>,
+    at_rest: Vec<Rest>,
 }
 
 impl<'a> Watch<'a> {
     /// The first look is due after a while.
     pub(super) fn new(plan: &'a Plan, memory: &'a Memory) -> Watch<'a> {
         let next_ns = clock::monotonic_ns() + EVERY_NS;
-        Watch { plan, memory, next_ns, progress: None, asleep: None }
+        Watch { plan, memory, next_ns, waits: None, at_rest: Vec::new() }
     }
 
     /// Time until the next look (ns).
@@ -51,12 +76,13 @@ impl<'a> Watch<'a> {
 
     pub(super) fn look(&mut self) -> bool {
         self.next_ns = clock::monotonic_ns() + EVERY_NS;
-        let progress = self.progress();
-        let quiet = progress.is_some() && progress == self.progress;
-        let asleep = if quiet { self.asleep() } else { None };
-        // Messages once more: a task may have run while others were looked at.
-        let stalled = asleep.is_some() && asleep == self.asleep && self.progress() == progress;
-        (self.progress, self.asleep) = (progress, asleep);
+        let waits = self.waits();
+        let quiet = waits.is_some() && waits == self.waits;
+        let at_rest = if quiet { self.at_rest() } else { None }.unwrap_or_default();
+        let as_before = !at_rest.is_empty() && at_rest.len() == self.at_rest.len();
+        let mut pairs = at_rest.iter().zip(&self.at_rest);
+        let stalled = as_before && pairs.all(|(now, before)| now.is_stuck(before));
+        (self.waits, self.at_rest) = (waits, at_rest);
         stalled
     }
 
@@ -69,26 +95,30 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// Messages sent and received by those who are there, if all are in a wait, and there are any.
-    fn progress(&self) -> Option<u64> {
+    /// The sum of the words of those who are there, if all are in a wait, and there are any.
+    fn waits(&self) -> Option<u64> {
         let mut sum = None;
         for (_, slot) in self.slots() {
-            if slot.waits_at.load(Relaxed) == 0 {
-                return None;
+            match slot.waits_at.load(Relaxed) {
+                0 => return None,
+                wait => sum = Some(sum.unwrap_or(0u64).wrapping_add(wait)),
             }
-            let messages = slot.sent.iter().chain(&slot.received);
-            let messages = messages.map(|count| count.load(Relaxed));
-            sum = Some(messages.fold(sum.unwrap_or(0), u64::wrapping_add));
         }
         sum
     }
 
-    /// The switches of those who are there, if the kernel has all of them asleep.
-    fn asleep(&self) -> Option<Vec<Switches>> {
+    /// How those who are there wait, if all do so far as can be seen.
+    fn at_rest(&self) -> Option<Vec<Rest>> {
         let one = |(_, slot): (usize, &TaskSlot)| {
+            let wait = slot.waits_at.load(Relaxed);
             let (pid, tid) = (slot.pid.load(Relaxed), slot.tid.load(Relaxed));
-            let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status"));
-            task::asleep(&status.ok()?)
+            let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
+            let how = match (task::asleep(&status), slot.spun.load(Relaxed)) {
+                (Some(switches), _) => How::Asleep(switches),
+                (None, 0) => return None,
+                (None, spun) => How::Awake(spun),
+            };
+            Some(Rest { wait, how })
         };
         self.slots().map(one).collect()
     }
@@ -98,7 +128,8 @@ impl<'a> Watch<'a> {
         let ids = roster::task_ids(self.plan);
         let mut found: Vec<((usize, usize), Waiting)> = Vec::new();
         for (task, slot) in self.slots() {
-            let Some(op) = (slot.waits_at.load(Relaxed) as usize).checked_sub(1) else { continue };
+            let wait = slot.waits_at.load(Relaxed) & ((1 << WAIT_BITS) - 1);
+            let Some(op) = (wait as usize).checked_sub(1) else { continue };
             let (id, key) = (ids[task], (ids[task].team, op));
             if let Some((_, waiting)) = found.iter_mut().find(|(known, _)| *known == key) {
                 waiting.tasks += 1;

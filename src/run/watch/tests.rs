@@ -47,7 +47,7 @@ fn memory(plan: &Plan) -> Memory {
 const FEEDER: usize = 2;
 const LATE: usize = 3;
 
-fn set(memory: &Memory, task: usize, state: TaskState, waits_at: u32) {
+fn set(memory: &Memory, task: usize, state: TaskState, waits_at: u64) {
     memory.slot(task).state.store(state as u32, Release);
     memory.slot(task).waits_at.store(waits_at, Relaxed);
 }
@@ -61,7 +61,7 @@ struct Stand {
 }
 
 impl Stand {
-    fn asleep(&self, task: usize) -> Option<Switches> {
+    fn asleep(&self, task: usize) -> Option<[u64; 2]> {
         let slot = self.memory.slot(task);
         let (pid, tid) = (slot.pid.load(Relaxed), slot.tid.load(Relaxed));
         let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status"));
@@ -151,8 +151,22 @@ fn a_stall_is_that_all_who_are_there_wait_and_sleep() {
     check("one ran for nothing", none, |it| it.poke(0), false);
     check("one became runnable", none, |it| it.spin(0), false);
     check("one went on", none, |it| set(&it.memory, 0, TaskState::Running, 0), false);
-    let message = |it: &Stand| it.memory.slot(1).received[1].store(1, Relaxed);
-    check("a message came", none, message, false);
+    let next = |it: &Stand| set(&it.memory, 1, TaskState::Running, (1 << WAIT_BITS) + 1);
+    check("one is at its next wait", none, next, false);
+    fn asks(it: &Stand) {
+        it.memory.slot(1).spun.fetch_add(1, Relaxed);
+    }
+    let spins = |it: &Stand| {
+        it.spin(1);
+        asks(it);
+    };
+    let asks_in_the_next = |it: &Stand| {
+        set(&it.memory, 1, TaskState::Running, (1 << WAIT_BITS) + 1);
+        asks(it);
+    };
+    check("one waits awake", spins, asks, true);
+    check("one waits awake and had no turn", spins, none, false);
+    check("one waits awake, in its next wait", spins, asks_in_the_next, false);
     let all_left = |it: &Stand| (0..LATE).for_each(|at| set(&it.memory, at, TaskState::Leaving, 0));
     check("nobody is there", all_left, none, false);
 }
@@ -160,7 +174,7 @@ fn a_stall_is_that_all_who_are_there_wait_and_sleep() {
 #[test]
 fn who_waits_for_what_and_where_it_says_so() {
     let plan = plan();
-    let check = |waits: &[(usize, u32)], expected: &str| {
+    let check = |waits: &[(usize, u64)], expected: &str| {
         let memory = memory(&plan);
         waits.iter().for_each(|(task, op)| set(&memory, *task, TaskState::Running, op + 1));
         let waiting = Watch::new(&plan, &memory).waiting();
