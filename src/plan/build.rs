@@ -198,6 +198,7 @@ impl Parts {
             copies,
             channels,
             memory,
+            lines: profile.source.lines(&spans),
             teams,
             duration_ns,
             warmup_ns,

@@ -78,6 +78,8 @@ pub struct Plan {
     pub channels: Vec<ChannelPlan>,
     pub memory: Vec<MemoryPlan>,
     pub teams: Vec<TeamPlan>,
+    /// Lines of the profile by team and operation, from 1; empty if it was built in Rust.
+    pub lines: Vec<Vec<u32>>,
     /// Length of the window (ns); `None`: until the foreground teams have done their steps.
     pub duration_ns: Option<u64>,
     pub warmup_ns: u64,
@@ -453,6 +455,11 @@ impl Plan {
             (false, false) => self.copies,
         };
         (0..self.copies / each.max(1)).map(|group| group * each..(group + 1) * each).collect()
+    }
+
+    /// The line of the profile that an operation of a team comes from.
+    pub fn line(&self, team: usize, op: usize) -> Option<u32> {
+        self.lines.get(team)?.get(op).copied()
     }
 
     /// The instance that a copy belongs to.

@@ -63,6 +63,21 @@ pub struct Source {
     pub text: String,
 }
 
+impl Source {
+    /// The lines, from 1, on which these places begin; nothing if there is no text.
+    pub(crate) fn lines(&self, places: &[Vec<Span>]) -> Vec<Vec<u32>> {
+        if self.text.is_empty() {
+            return Vec::new();
+        }
+        let bytes = self.text.as_bytes();
+        let line = |span: &Span| {
+            let before = &bytes[..span.start.min(bytes.len())];
+            before.iter().filter(|byte| **byte == b'\n').count() as u32 + 1
+        };
+        places.iter().map(|spans| spans.iter().map(line).collect()).collect()
+    }
+}
+
 /// A word of the profile: a kind, a policy, or the name of a parameter that stands for one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Word {

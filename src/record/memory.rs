@@ -69,6 +69,8 @@ pub enum TaskState {
     /// Not created, or not yet begun.
     Absent = 0,
     Running = 1,
+    /// A step has it started; it has not begun.
+    Starting = 5,
     /// Its steps are done; it waits for the end of the window.
     Leaving = 4,
     /// It has ended by itself; its slot is complete.
@@ -103,14 +105,23 @@ plain! {
         pub last_block: AtomicU64,
         /// In the window, by [`Moved`]: bytes, and the time it took (ticks).
         pub moved: [[AtomicU64; 2]; 5],
+        /// The operation at which it waits for what only other tasks can do, plus one, and above
+        /// [`WAIT_BITS`] how many waits it was; 0 while it is at none. Beside the counts, which
+        /// are written as often.
+        pub waits_at: AtomicU64,
         /// By [`Phase`].
         pub sent: [AtomicU64; 3],
         pub received: [AtomicU64; 3],
+        /// How often it found, awake, that what it waits for has not come.
+        pub spun: AtomicU64,
         /// The kernel's numbers at its end, and the state of each: see `gather::KERNEL`.
         pub kernel: [AtomicU64; 7],
         pub kernel_state: [AtomicU32; 7],
     }
 }
+
+/// Bits of the operation in [`TaskSlot::waits_at`].
+pub const WAIT_BITS: u32 = 32;
 
 /// The sums of bytes that a task keeps apart, by what moved them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,9 @@
 //! two calls.
 
 use super::layout::{NO_SERIES, TeamLayout};
-use super::memory::{Control, Extremes, Memory, Moved, MovedOnNode, Phase, TaskSlot, TeamShard};
+use super::memory::{
+    Control, Extremes, Memory, Moved, MovedOnNode, Phase, TaskSlot, TeamShard, WAIT_BITS,
+};
 use super::stamp::Stamp;
 use crate::base::bucket::{self, BUCKETS};
 use crate::base::{Place, Relation};
@@ -106,6 +108,8 @@ pub struct Recorder<'a> {
     migrated_at: u64,
     /// Ticks of the last reading of the clock, if nothing but recording came after it.
     now: Option<u64>,
+    /// Waits so far, shifted by [`WAIT_BITS`].
+    waits: u64,
 }
 
 impl<'a> Recorder<'a> {
@@ -126,6 +130,7 @@ impl<'a> Recorder<'a> {
             left_cpu: u32::MAX,
             migrated_at: 0,
             now: None,
+            waits: 0,
         }
     }
 
@@ -152,6 +157,25 @@ impl<'a> Recorder<'a> {
     pub fn end(&mut self) {
         let now = self.shared.clock.now();
         self.leave_cpu(now);
+    }
+
+    /// To be called before operation `op`, which may wait for as long as it takes.
+    #[inline(always)]
+    pub fn waits_at(&mut self, op: usize) {
+        self.waits += 1 << WAIT_BITS;
+        self.slot.waits_at.store(self.waits + op as u64 + 1, Relaxed);
+    }
+
+    /// To be called now and then by who waits awake, when it has found that nothing has come.
+    #[inline(always)]
+    pub fn spins(&self) {
+        add(&self.slot.spun, 1);
+    }
+
+    /// To be called when what was waited for has come.
+    #[inline(always)]
+    pub fn goes_on(&self) {
+        self.slot.waits_at.store(0, Relaxed);
     }
 
     /// The stamp for a message that is about to be sent.

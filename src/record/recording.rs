@@ -51,6 +51,8 @@ pub enum End {
     Interrupted(i32),
     /// A task failed; what was measured until then is kept.
     Failed(Failure),
+    /// Nobody could go on: each task that had not left waited for another. By team and step.
+    Stalled(Vec<Waiting>),
 }
 
 /// The first thing that went wrong in a task.
@@ -64,6 +66,33 @@ pub struct Failure {
     pub call: String,
     /// The error in words: `broken pipe (EPIPE)`, `killed by signal 9`.
     pub error: String,
+}
+
+/// Tasks of a team that wait at one step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    pub team: String,
+    /// The first of them, and how many they are.
+    pub task_idx: u32,
+    pub tasks: u32,
+    /// What each of them waits for: "a message on `inbox`".
+    pub wants: String,
+    /// Of the profile, from 1; `None` if it was built in Rust.
+    pub line: Option<u32>,
+}
+
+impl std::fmt::Display for Waiting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Waiting { team, task_idx, tasks, wants, line } = self;
+        match tasks {
+            1 => write!(f, "{team}-{task_idx} waits for {wants}")?,
+            _ => write!(f, "{tasks} tasks of team {team} wait for {wants}")?,
+        }
+        match line {
+            Some(line) => write!(f, " (line {line})"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What a histogram holds.

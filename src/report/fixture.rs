@@ -142,6 +142,7 @@ pub(crate) fn plan() -> Plan {
         }],
         memory: Vec::new(),
         teams: vec![sender, team("receiver", repeat(2 * ROUNDS, receive))],
+        lines: Vec::new(),
         duration_ns: None,
         warmup_ns: 100_000_000,
         needs: Needs::default(),

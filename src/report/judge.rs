@@ -7,7 +7,7 @@ use crate::base::{CpuId, Reading};
 use crate::host::Host;
 use crate::plan::{Plan, PlanCpu};
 use crate::record::Recording;
-use crate::record::recording::{End, PerPhase, SeriesKind, TaskRecord};
+use crate::record::recording::{End, PerPhase, SeriesKind, TaskRecord, Waiting};
 use crate::report::{
     Harness, HostFacts, InstancePlacement, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA,
     Trial, caveats, checks, conditions, convergence, latency, memory_steps, metrics, placement,
@@ -213,7 +213,18 @@ fn end(end: &End) -> (&'static str, Option<String>) {
             );
             ("failed", Some(detail))
         }
+        End::Stalled(waiting) => ("stalled", Some(stall(waiting))),
     }
+}
+
+/// Who waits for what, the first few of them.
+fn stall(waiting: &[Waiting]) -> String {
+    const NAMED_MAX: usize = 8;
+    let mut parts: Vec<String> = waiting.iter().take(NAMED_MAX).map(ToString::to_string).collect();
+    if let Some(left @ 1..) = waiting.len().checked_sub(NAMED_MAX) {
+        parts.push(format!("and at {left} more steps"));
+    }
+    format!("nobody can go on: {}", parts.join("; "))
 }
 
 fn messages(recording: &Recording) -> Messages {

@@ -198,8 +198,8 @@ fn huge_pages_off(case: &Case<'_>, region: &MemoryPlan) -> Option<String> {
 fn sampler_cost(case: &Case<'_>) -> Option<String> {
     let share = metrics::sampler_share(case).ok().filter(|share| *share > SAMPLER_SHARE)?;
     Some(format!(
-        "looking where tasks and pages are took {:.1} % of the CPUs' time, more than {:.0} %: a \
-         longer interval takes less",
+        "looking where tasks and pages are took {:.1} % of the CPUs' time, more than {:.0} %: \
+         they are rarer in a longer run, and look less at fewer regions or instances",
         share * 100.0,
         SAMPLER_SHARE * 100.0
     ))

@@ -238,7 +238,7 @@ fn per_s(count: u64, case: &Case<'_>) -> Value {
 /// Where the time is fixed, or the work was not all done, the elapsed time is no result.
 fn elapsed(case: &Case<'_>) -> Value {
     match &case.recording.end {
-        End::Interrupted(_) | End::Failed(_) => {
+        End::Interrupted(_) | End::Failed(_) | End::Stalled(_) => {
             Err("the run ended before its work was done".to_owned())
         }
         _ if case.plan.duration_ns.is_some() => {

@@ -14,8 +14,9 @@ use super::leader::{self, Could};
 use super::program::Channels;
 use super::sampler::Sampler;
 use super::stage::{Pace, Stage};
+use super::watch::Watch;
 use super::worker::Worker;
-use super::{Control, Progress, RunError, cost, crew, failure, roster};
+use super::{Control, Progress, RunError, cost, crew, failure, leftovers, roster};
 use crate::host::Root;
 use crate::host::oom::OomKills;
 use crate::plan::{ChannelPlan, Form, Plan, Sharing};
@@ -36,6 +37,7 @@ use crate::sys::thread::Seeds;
 use crate::sys::usage::{Of, usage};
 use crate::sys::{Errno, process, raw, thread};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) fn run(
@@ -45,6 +47,9 @@ pub(super) fn run(
 ) -> Result<Recording, RunError> {
     if plan.has_processes() && !leader::can_lead() {
         return Err(RunError::NoLeader);
+    }
+    if let Some(own) = &plan.own_cgroup {
+        leftovers::remove(Path::new(own));
     }
     let _limit = OpenFiles::allow(plan.needs.open_files)
         .map_err(RunError::system("raising the limit on open files"))?;
@@ -77,6 +82,7 @@ pub(super) fn run(
         end: End::Done,
         sampler: None,
         oom_kills: OomKills::read(&Root::default()),
+        watch: Watch::new(plan, &memory),
     };
     if plan.has_processes() { coordinator.processes(gate) } else { coordinator.threads(gate) }
 }
@@ -98,6 +104,7 @@ struct Coordinator<'a> {
     sampler: Option<Sampler<'a>>,
     /// Before any task was created.
     oom_kills: OomKills,
+    watch: Watch<'a>,
 }
 
 /// Who the tasks are, for getting them out of their waits.
@@ -117,6 +124,8 @@ enum Ended {
     Interrupted(i32),
     /// The task of this number failed.
     Failed(usize),
+    /// Nobody can go on.
+    Stalled,
     LeaderGone,
 }
 
@@ -348,6 +357,8 @@ impl<'a> Coordinator<'a> {
             Ended::Interrupted(signal) => End::Interrupted(signal),
             Ended::LeaderGone => return Err(RunError::LeaderEnded("during the run".to_owned())),
             Ended::Failed(task) => End::Failed(self.failure(task)),
+            // They still wait.
+            Ended::Stalled => End::Stalled(self.watch.waiting()),
         };
         self.get_out(tasks);
         Ok(())
@@ -390,13 +401,17 @@ impl<'a> Coordinator<'a> {
             if left == Some(0) {
                 return Ended::TimeUp;
             }
-            let mut nap = left;
+            if self.watch.look_if_due() {
+                return Ended::Stalled;
+            }
+            let due = self.watch.due_in_ns();
+            let mut nap = Some(left.map_or(due, |left| left.min(due)));
             if let Some(progress) = self.control.progress {
                 progress(match limit_ns {
                     Some(of_ns) if warmup => Progress::Warmup { passed_ns, of_ns },
                     of_ns => Progress::Window { passed_ns, of_ns },
                 });
-                nap = Some(left.unwrap_or(TELL_EVERY_NS).min(TELL_EVERY_NS));
+                nap = nap.map(|nap| nap.min(TELL_EVERY_NS));
             }
             if let Some(sampler) = &mut self.sampler {
                 sampler.look_if_due();

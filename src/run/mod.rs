@@ -20,11 +20,13 @@ mod door;
 mod failure;
 mod gate;
 pub mod leader;
+mod leftovers;
 mod program;
 mod roster;
 mod sampler;
 mod stage;
 mod using;
+mod watch;
 mod worker;
 
 use crate::host::{self, Host};
@@ -38,7 +40,7 @@ use crate::sys::clock::Source;
 #[derive(Default)]
 pub struct Control<'a> {
     /// Called by the coordinating thread some ten times a second. Without it that thread sleeps
-    /// through the run, but for looks at regions of memory.
+    /// through the run, but for looks at regions of memory, and whether anybody can go on.
     pub progress: Option<&'a dyn Fn(Progress)>,
     /// Makes the coordinating thread SCHED_FIFO of this priority once all tasks are ready.
     pub coordinator_fifo: Option<u8>,

@@ -264,6 +264,8 @@ impl Worker<'_> {
             return Err(Stop::Over);
         }
         for task in first..first + n {
+            // Before it is, so that the stall watch never sees one that is on its way as absent.
+            self.memory.slot(task).state.store(TaskState::Starting as u32, Release);
             self.seeds.start(task).map_err(|errno| {
                 Stop::Failed(Failed { op: at as u32, tried: Tried::Spawn, errno })
             })?;
@@ -277,6 +279,7 @@ impl Worker<'_> {
     #[cold]
     fn join(&mut self, at: usize, at_work: usize) -> Result<(), Stop> {
         self.recorder.look(Since::Running);
+        self.recorder.waits_at(at);
         let over = || self.recorder.phase() == Phase::After;
         match door::join(&self.at_work[at_work], over) {
             Ok(Join::AllDone) => {}
@@ -285,6 +288,7 @@ impl Worker<'_> {
                 return Err(Stop::Failed(Failed { op: at as u32, tried: Tried::Join, errno }));
             }
         }
+        self.recorder.goes_on();
         self.recorder.time_passed();
         self.recorder.look(Since::Sleeping);
         Ok(())
@@ -309,6 +313,7 @@ impl Worker<'_> {
     fn send(&mut self, at: usize, ends: Ends, bytes: usize) -> Result<(), Stop> {
         let (first, n) = self.ends(at, ends);
         let channels = self.channels;
+        self.recorder.waits_at(at);
         for end in &channels.ends[first..first + n] {
             let message = &mut self.program.buffer[..bytes];
             // Before it is: a part of it may be received, together with parts of others, whether or
@@ -326,6 +331,7 @@ impl Worker<'_> {
                 self.recorder.look(Since::Sleeping);
             }
         }
+        self.recorder.goes_on();
         Ok(())
     }
 
@@ -333,6 +339,7 @@ impl Worker<'_> {
     fn receive(&mut self, at: usize, ends: Ends, bytes: usize) -> Result<(), Stop> {
         let (first, n) = self.ends(at, ends);
         let channels = self.channels;
+        self.recorder.waits_at(at);
         for end in &channels.ends[first..first + n] {
             let message = &mut self.program.buffer[..bytes];
             self.recorder.look(Since::Running);
@@ -345,6 +352,7 @@ impl Worker<'_> {
                 Some(ring) => ring.take(),
             });
         }
+        self.recorder.goes_on();
         Ok(())
     }
 

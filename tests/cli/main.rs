@@ -17,6 +17,7 @@ mod runs;
 #[path = "../../src/sys/seccomp.rs"]
 mod seccomp;
 mod signals;
+mod stalls;
 mod streams;
 
 use serde_json::Value;

@@ -269,6 +269,7 @@ fn numbers_that_are_none_or_absurd() {
     check("who-moves --main_on node:-1", &["node", "at least 0"]);
     check("numa01 --processes 0", &["processes", "1"]);
     check("numa01 --arm bset", &["bset", "best"]);
+    check("numa04 --test numa05", &["numa05", "numa04"]);
     check("numa01 --begin nobdoy", &["nobdoy", "nobody"]);
     check("numa01 --keep_shared bind: --arm free", &["bind:", "which node"]);
     check("stream --bytes 1KiB", &["bytes", "4KiB"]);

@@ -4,6 +4,7 @@ use crate::{HACKBENCH, SCHEDLOAD};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -321,4 +322,43 @@ fn has_run(pid: u32) -> bool {
     let fields = stat.rsplit_once(')').map(|(_, rest)| rest.to_owned()).unwrap_or_default();
     let ticks = fields.split_whitespace().nth(11).and_then(|it| it.parse::<u64>().ok());
     ticks.is_some_and(|ticks| ticks > 5)
+}
+
+/// The cgroup of our own, if this user may make others below it.
+fn own_cgroup() -> Option<PathBuf> {
+    let host = crate::json(&crate::schedload("host --json"));
+    let own = PathBuf::from(host["limits"]["cgroup_v2"].as_str()?);
+    let probe = own.join(format!("probe-{}", std::process::id()));
+    fs::create_dir(&probe).ok()?;
+    fs::remove_dir(&probe).unwrap();
+    Some(own)
+}
+
+#[test]
+fn cgroups_of_a_killed_run_are_removed_by_the_next() {
+    let Some(own) = own_cgroup() else {
+        println!("skipped: no cgroup of version 2 can be made here");
+        return;
+    };
+    let (_dir, path) = crate::profile(
+        "about = \"x\"\ninstances = 2\ncgroup = {}\n[team.w]\nsize = 1\n\
+         steps = [ { sleep = \"10min\" } ]",
+    );
+    let child = start(SCHEDLOAD, &format!("run {path}"));
+    let pid = child.id();
+    let processes = await_tasks(&child, 2);
+    let left = || {
+        let entries = fs::read_dir(&own).unwrap().flatten();
+        let names = entries.map(|it| it.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with(&format!("schedload-{pid}-"))).count()
+    };
+    assert_eq!(left(), 2);
+    kill("-KILL", pid);
+    end(child, &processes);
+    assert_eq!(left(), 2, "nobody was there to remove them");
+    // Another test may have a run at work in this cgroup, and that leaves them.
+    await_some("their removal", || {
+        crate::printed(&crate::schedload("run pingpong --loops 10 --as threads"), 0);
+        (left() == 0).then_some(())
+    });
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 pub const PLACED: &[Check] = &[
     Check { name: "moves::pages_are_where_they_were_asked_for", body: pages_are_placed },
     Check { name: "moves::instances_have_cgroups_of_their_own", body: cgroups_of_instances },
+    Check { name: "moves::cgroups_of_a_killed_run_go_with_the_next", body: killed_cgroups },
 ];
 
 pub const WHO: &[Check] = &[
@@ -239,11 +240,44 @@ fn cgroups_of_instances(shape: &Shape) {
     seen.sort_unstable();
     assert_eq!(seen, [nodes[0], nodes[1]]);
     started.end();
-    let left = std::fs::read_dir("/sys/fs/cgroup").unwrap().flatten();
-    let left: Vec<_> = left
-        .map(|entry| entry.file_name())
-        .filter(|name| name.to_string_lossy().starts_with("schedload"))
+    assert_eq!(cgroups_left(), [""; 0]);
+    assert_eq!(control(), before);
+}
+
+/// The cgroups of runs, dead or alive.
+fn cgroups_left() -> Vec<String> {
+    let entries = std::fs::read_dir("/sys/fs/cgroup").unwrap().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut left: Vec<String> = names.filter(|name| name.starts_with("schedload")).collect();
+    left.sort_unstable_by_key(|name| name.rsplit('-').next().map(str::to_owned));
+    left
+}
+
+/// Unequal siblings, whose run is killed: they and the controllers go when the next one begins.
+fn killed_cgroups(_: &Shape) {
+    let control = || kernel_files::read("/sys/fs/cgroup/cgroup.subtree_control");
+    let before = control();
+    let path = program::profile(
+        "instances = 2\ncgroup = { weight = '100 * (instance + 1)' }\n\
+         [team.holder]\nsize = 1\nsteps = [ { sleep = '10min' } ]\n",
+    );
+    let mut started = Started::new(&format!("schedload run {path}"));
+    started.until("both instances slept", || {
+        (program::processes_with("holder-").len() == 2).then_some(())
+    });
+    let left = cgroups_left();
+    let weights: Vec<String> = left
+        .iter()
+        .map(|name| kernel_files::read(&format!("/sys/fs/cgroup/{name}/cpu.weight")))
+        .map(|text| text.trim().to_owned())
         .collect();
-    assert!(left.is_empty(), "left behind: {left:?}");
+    assert_eq!(weights, ["100", "200"]);
+    started.kill();
+    while !program::processes_with("holder-").is_empty() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(cgroups_left(), left, "nobody was there to remove them");
+    program::run("schedload run pingpong --loops 10");
+    assert_eq!(cgroups_left(), [""; 0]);
     assert_eq!(control(), before);
 }
