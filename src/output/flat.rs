@@ -182,6 +182,14 @@ fn placement(lines: &mut Lines, run: &Run) {
         lines.known(format!("{path}.convergence_s"), it.convergence_s.value);
         lines.known(format!("{path}.scan_passes"), it.scan_passes.value);
     }
+    for it in &run.numa {
+        let path = format!("numa.{}", it.team);
+        lines.sourced(&format!("{path}.faults"), &it.faults);
+        for preferred in &it.preferred {
+            let node = preferred.node.map_or("none".to_owned(), |node| node.to_string());
+            lines.put(format!("{path}.preferred.{node}"), preferred.tasks);
+        }
+    }
     if let Some(trial) = &run.trial {
         lines.put("trial.team", &trial.team);
         lines.put("trial.region", &trial.region);

@@ -107,8 +107,8 @@ plain! {
         pub sent: [AtomicU64; 3],
         pub received: [AtomicU64; 3],
         /// The kernel's numbers at its end, and the state of each: see `gather::KERNEL`.
-        pub kernel: [AtomicU64; 7],
-        pub kernel_state: [AtomicU32; 7],
+        pub kernel: [AtomicU64; 9],
+        pub kernel_state: [AtomicU32; 9],
     }
 }
 

@@ -4,7 +4,7 @@
 //! came after the window. Must not know: percentiles, units for people, caveats.
 
 use super::timeline::{Growth, InstanceRecord, Timeline};
-use crate::base::{CpuId, Reading, Relation};
+use crate::base::{CpuId, NodeId, Reading, Relation};
 use crate::sys::clock::Source;
 use serde::{Deserialize, Serialize};
 
@@ -184,6 +184,10 @@ pub struct KernelCounts {
     pub run_ns: Reading<u64>,
     pub run_delay_ns: Reading<u64>,
     pub timeslices: Reading<u64>,
+    /// The node that NUMA balancing wants it on; a value of `None`: it has not chosen any yet.
+    pub preferred_node: Reading<Option<NodeId>>,
+    /// See `host::numa::TaskNuma::faults`.
+    pub numa_faults: Reading<u64>,
 }
 
 /// What measuring itself costs on this host, measured before the gate opened (ns).

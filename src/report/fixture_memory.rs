@@ -169,6 +169,11 @@ pub(crate) fn two_instances() -> Recording {
         vec![first, seen(tasks(1), vec![pages(gone), pages(own)])]
     };
     let begun = |cpu| Begun { at_ns: MS, cpu: CpuId(cpu) };
+    let preferring = |mut task: TaskRecord| {
+        task.kernel.preferred_node = Reading::Value(Some(NodeId(task.copy)));
+        task.kernel.numa_faults = Reading::Value(9_000);
+        task
+    };
     Recording {
         elapsed_ns: 12_040 * MS,
         window_ns: 12_000 * MS,
@@ -179,7 +184,7 @@ pub(crate) fn two_instances() -> Recording {
             &[(0, 9_000), (1, 12_000), (8, 11_000), (9, 12_000)],
         )],
         tasks: [(0, 0, 0), (0, 1, 8), (1, 0, 1), (1, 1, 9)]
-            .map(|(copy, index, cpu)| task(0, copy, index, begun(cpu)))
+            .map(|(copy, index, cpu)| preferring(task(0, copy, index, begun(cpu))))
             .into(),
         instances: vec![scanned(7), scanned(6)],
         timeline: timeline((0..60).map(look).collect()),
@@ -238,6 +243,9 @@ pub(crate) fn all_absent() -> Recording {
     for instance in &mut recording.instances {
         instance.scan_seq =
             [(); 2].map(|()| Reading::absent(State::Absent, "no line mm->numa_scan_seq"));
+    }
+    for task in &mut recording.tasks {
+        task.kernel.numa_faults = Reading::absent(State::Absent, "no line total_numa_faults");
     }
     for growth in &mut recording.vmstat {
         growth.value = Reading::absent(State::Absent, "no CONFIG_NUMA_BALANCING");

@@ -16,6 +16,7 @@ mod looks;
 mod memory_doubts;
 mod metrics;
 mod placement;
+pub mod preferred;
 mod sources;
 mod stored;
 mod summary;
@@ -29,6 +30,7 @@ pub(crate) mod fixture_memory;
 
 pub use convergence::{InstancePlacement, Judged};
 pub use histogram::{Histogram, HistogramError};
+pub use preferred::{Preferred, TeamNuma};
 pub use stored::ReportError;
 pub use timeline::{InstanceTimeline, RegionTimeline, Timeline};
 pub use trial::Trial;
@@ -125,6 +127,9 @@ pub struct Run {
     /// By instance, how memory and tasks came together; empty without memory regions.
     #[serde(default)]
     pub placement: Vec<InstancePlacement>,
+    /// By team, which nodes NUMA balancing wants its tasks on; empty without memory regions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numa: Vec<TeamNuma>,
     /// Who moved, in a run that is a trial of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<Trial>,
