@@ -190,6 +190,18 @@ fn placement(lines: &mut Lines, run: &Run) {
             lines.put(format!("{path}.preferred.{node}"), preferred.tasks);
         }
     }
+    for it in &run.cgroups {
+        let path = format!("cgroup.instance{}", it.instance);
+        for (key, counter) in &it.counters {
+            lines.sourced(&format!("{path}.{key}"), counter);
+        }
+        for (when, anon) in ["start", "end"].into_iter().zip(&it.anon) {
+            lines.put(format!("{path}.anon.{when}.state"), &anon.state);
+            for node in &anon.nodes {
+                lines.put(format!("{path}.anon.{when}.node{}", node.node), node.bytes);
+            }
+        }
+    }
     if let Some(trial) = &run.trial {
         lines.put("trial.team", &trial.team);
         lines.put("trial.region", &trial.region);

@@ -244,6 +244,7 @@ pub(crate) fn recording() -> Recording {
             task(1, 1, none, half),
         ],
         instances: Vec::new(),
+        cgroups: Vec::new(),
         timeline: Timeline::default(),
         vmstat: Vec::new(),
         negative_differences: 0,

@@ -5,6 +5,7 @@
 //! measured, never 0 in their stead. Reading on: `judge.rs` makes it, one file for each part.
 
 mod caveats;
+pub mod charged;
 mod checks;
 mod compact;
 mod conditions;
@@ -28,6 +29,7 @@ pub(crate) mod fixture;
 #[cfg(test)]
 pub(crate) mod fixture_memory;
 
+pub use charged::{Anon, InstanceCgroup, NodeBytes};
 pub use convergence::{InstancePlacement, Judged};
 pub use histogram::{Histogram, HistogramError};
 pub use preferred::{Preferred, TeamNuma};
@@ -130,6 +132,9 @@ pub struct Run {
     /// By team, which nodes NUMA balancing wants its tasks on; empty without memory regions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub numa: Vec<TeamNuma>,
+    /// By instance, what the kernel charged to its cgroup; empty without cgroups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cgroups: Vec<InstanceCgroup>,
     /// Who moved, in a run that is a trial of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<Trial>,

@@ -69,7 +69,7 @@ pub(super) fn sum(tasks: &[&TaskRecord], of: fn(&KernelCounts) -> &Reading<u64>)
         return absent(first.state(), which);
     }
     let values = out().filter_map(|task| of(&task.kernel).value());
-    let n = tasks.clone().count();
+    let n = tasks.len();
     Sourced {
         state: State::Ok.name().to_owned(),
         value: Some(values.sum()),
@@ -119,11 +119,17 @@ fn of_memory(case: &Case<'_>) -> Vec<Source> {
     let regions =
         |seen: &'_ InstanceSample| -> Vec<_> { seen.regions.iter().map(absence).collect() };
     let seen = recording.timeline.samples.iter().flat_map(|sample| &sample.instances);
-    vec![
-        asked("vmstat", vmstat.collect()),
-        asked("numa_scan_seq", scans.collect()),
-        asked("move_pages", seen.flat_map(regions).collect()),
-    ]
+    let pages = seen.flat_map(regions).collect();
+    let mut sources =
+        vec![asked("vmstat", vmstat.collect()), asked("numa_scan_seq", scans.collect())];
+    match &recording.timeline.refused {
+        None => sources.push(asked("move_pages", pages)),
+        Some(refused) => {
+            sources.push(asked("move_pages", vec![Some(refused.clone())]));
+            sources.push(asked("numa_maps", pages));
+        }
+    }
+    sources
 }
 
 fn absence<T>(reading: &Reading<T>) -> Option<Absence> {

@@ -43,6 +43,11 @@ impl Cgroups {
         self.made.iter().map(|path| path.join("cgroup.procs")).collect()
     }
 
+    /// By instance.
+    pub(super) fn directories(&self) -> Vec<String> {
+        self.made.iter().map(|path| path.to_string_lossy().into_owned()).collect()
+    }
+
     fn enable(&mut self, own: &Path, plans: &[CgroupPlan]) -> Result<(), RunError> {
         let path = own.join("cgroup.subtree_control");
         let enabled = std::fs::read_to_string(&path).unwrap_or_default();

@@ -73,6 +73,7 @@ pub(super) fn run(
         gate_ns: 0,
         end: End::Done,
         sampler: None,
+        cgroups: Vec::new(),
     };
     if plan.has_processes() { coordinator.processes(gate) } else { coordinator.threads(gate) }
 }
@@ -92,6 +93,8 @@ struct Coordinator<'a> {
     end: End,
     /// From the gate on, for plans with memory.
     sampler: Option<Sampler<'a>>,
+    /// Directories of the instances' cgroups.
+    cgroups: Vec<String>,
 }
 
 /// Who the tasks are, for getting them out of their waits.
@@ -197,6 +200,7 @@ impl<'a> Coordinator<'a> {
         let (ready, go, event) = (ready_in.as_fd(), go_out.as_fd(), self.event.as_fd());
         let cgroups = Cgroups::make(self.plan, self.plan.own_cgroup.as_deref())?;
         let doors = cgroups.doors();
+        self.cgroups = cgroups.directories();
         let mut leader = leader::spawn(self.plan, &doors, self.pace, self.memory, ready, go, event)
             .map_err(RunError::system("starting /proc/self/exe as the leader process"))?;
         // From now on only the leader and its tasks hold it, so that its end is theirs.
@@ -303,7 +307,7 @@ impl<'a> Coordinator<'a> {
         // some hundred tasks on a CPU.
         let asked = self.control.coordinator_fifo.is_some();
         let _hastened = if asked { None } else { Hastened::now() };
-        self.sampler = Sampler::new(self.plan, self.memory);
+        self.sampler = Sampler::new(self.plan, self.memory, &self.cgroups);
         if self.plan.warmup_ns == 0 {
             self.set_phase(Phase::Window);
         }

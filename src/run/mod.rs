@@ -12,6 +12,7 @@
 
 mod areas;
 mod cgroups;
+mod charges;
 mod claims;
 mod coordinator;
 mod cost;
@@ -20,6 +21,7 @@ mod failure;
 mod gate;
 pub mod leader;
 mod program;
+mod residence;
 mod roster;
 mod sampler;
 mod stage;

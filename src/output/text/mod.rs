@@ -3,6 +3,7 @@
 //! Must not know: how numbers came about. Each file has sections; this one has their order.
 //! Several runs are printed as a summary and the details of the median run.
 
+mod charged;
 mod chart;
 mod headline;
 mod latency;
@@ -28,6 +29,7 @@ pub(super) fn render(report: &Report, options: &Options) -> Result<String, Outpu
         sections.extend(latency::sections(run, width));
         sections.extend(memory::sections(run, width));
         sections.extend(timeline::section(run, width));
+        sections.extend(charged::section(run, width));
         sections.extend(placement::sections(&report.host, run, width));
         sections.extend(trust::sections(report, run, width));
     }
