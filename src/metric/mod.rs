@@ -173,8 +173,8 @@ pub const METRICS: &[Metric] = &[
         "local_share",
         "1",
         Neither,
-        "chance that a task and a page of the memory its instance shares were on one node, over \
-         time; mean of the instances",
+        "chance that a task and a page of its memory, its own or what its instance shares, were on \
+         one node, over time; mean of the instances",
     ),
     row(
         "convergence_s",

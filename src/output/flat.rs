@@ -200,6 +200,26 @@ fn placement(lines: &mut Lines, run: &Run) {
         lines.known(format!("{path}.convergence_s"), it.convergence_s.value);
         lines.known(format!("{path}.scan_passes"), it.scan_passes.value);
     }
+    for it in &run.numa {
+        let path = format!("numa.{}", it.team);
+        lines.sourced(&format!("{path}.faults"), &it.faults);
+        for preferred in &it.preferred {
+            let node = preferred.node.map_or("none".to_owned(), |node| node.to_string());
+            lines.put(format!("{path}.preferred.{node}"), preferred.tasks);
+        }
+    }
+    for it in &run.cgroups {
+        let path = format!("cgroup.instance{}", it.instance);
+        for (key, counter) in &it.counters {
+            lines.sourced(&format!("{path}.{key}"), counter);
+        }
+        for (when, anon) in ["start", "end"].into_iter().zip(&it.anon) {
+            lines.put(format!("{path}.anon.{when}.state"), &anon.state);
+            for node in &anon.nodes {
+                lines.put(format!("{path}.anon.{when}.node{}", node.node), node.bytes);
+            }
+        }
+    }
     if let Some(trial) = &run.trial {
         lines.put("trial.team", &trial.team);
         lines.put("trial.region", &trial.region);

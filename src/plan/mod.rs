@@ -16,6 +16,7 @@ mod memory;
 mod metrics;
 mod needs;
 mod number;
+mod owners;
 mod placement;
 mod recording;
 mod resolve;
@@ -26,6 +27,7 @@ mod spawn;
 mod traffic;
 
 pub use error::{PlanError, Refusal};
+pub use owners::{Owner, Usage};
 pub use show::show;
 
 use crate::base::{CpuId, CpuList, NodeId, Place};

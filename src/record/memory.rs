@@ -115,8 +115,8 @@ plain! {
         /// How often it found, awake, that what it waits for has not come.
         pub spun: AtomicU64,
         /// The kernel's numbers at its end, and the state of each: see `gather::KERNEL`.
-        pub kernel: [AtomicU64; 7],
-        pub kernel_state: [AtomicU32; 7],
+        pub kernel: [AtomicU64; 9],
+        pub kernel_state: [AtomicU32; 9],
     }
 }
 

@@ -3,7 +3,7 @@
 //! Times are nanoseconds. Everything named "in the window" leaves out the warm-up and whatever
 //! came after the window. Must not know: percentiles, units for people, caveats.
 
-use super::timeline::{Growth, InstanceRecord, Timeline};
+use super::timeline::{CgroupRecord, Growth, InstanceRecord, Timeline};
 use crate::base::{CpuId, NodeId, Reading, Relation};
 use crate::sys::clock::Source;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,8 @@ pub struct Recording {
     pub tasks: Vec<TaskRecord>,
     /// By instance.
     pub instances: Vec<InstanceRecord>,
+    /// By instance; empty without cgroups.
+    pub cgroups: Vec<CgroupRecord>,
     pub timeline: Timeline,
     /// The machine's counters of /proc/vmstat about NUMA balancing, from the gate to the end.
     pub vmstat: Vec<Growth>,
@@ -215,6 +217,10 @@ pub struct KernelCounts {
     pub run_ns: Reading<u64>,
     pub run_delay_ns: Reading<u64>,
     pub timeslices: Reading<u64>,
+    /// The node that NUMA balancing wants it on; a value of `None`: it has not chosen any yet.
+    pub preferred_node: Reading<Option<NodeId>>,
+    /// See `host::numa::TaskNuma::faults`.
+    pub numa_faults: Reading<u64>,
 }
 
 /// What measuring itself costs on this host, measured before the gate opened (ns).

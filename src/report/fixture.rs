@@ -185,6 +185,8 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
             run_ns: Reading::Value(2_300_000_000),
             run_delay_ns: Reading::Value(260_000_000),
             timeslices: Reading::Value(42_000),
+            preferred_node: Reading::Value(None),
+            numa_faults: Reading::Value(0),
         },
     }
 }
@@ -244,6 +246,7 @@ pub(crate) fn recording() -> Recording {
             task(1, 1, none, half),
         ],
         instances: Vec::new(),
+        cgroups: Vec::new(),
         timeline: Timeline::default(),
         vmstat: Vec::new(),
         negative_differences: 0,
@@ -278,6 +281,8 @@ pub(crate) fn empty() -> Recording {
             run_ns: absent(),
             run_delay_ns: absent(),
             timeslices: absent(),
+            preferred_node: Reading::absent(State::Absent, "no CONFIG_SCHED_DEBUG"),
+            numa_faults: absent(),
         };
     }
     empty

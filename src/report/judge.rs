@@ -10,8 +10,8 @@ use crate::record::Recording;
 use crate::record::recording::{End, PerPhase, SeriesKind, TaskRecord, Waiting};
 use crate::report::{
     Harness, HostFacts, InstancePlacement, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA,
-    Trial, caveats, checks, conditions, convergence, latency, memory_steps, metrics, placement,
-    sources, summary, timeline, trial,
+    Trial, caveats, charged, checks, conditions, convergence, latency, memory_steps, metrics,
+    placement, preferred, sources, summary, timeline, trial,
 };
 use crate::sys::clock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -192,6 +192,8 @@ fn run(n: u32, case: &Case<'_>) -> Run {
         timeline: timeline::of(case),
         memory_steps: memory_steps::all(case),
         placement: case.placement.clone(),
+        numa: preferred::all(case),
+        cgroups: charged::all(case),
         trial: case.trial.clone(),
         sources: sources::all(case),
         harness: harness(case),

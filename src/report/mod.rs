@@ -5,6 +5,7 @@
 //! measured, never 0 in their stead. Reading on: `judge.rs` makes it, one file for each part.
 
 mod caveats;
+pub mod charged;
 mod checks;
 mod compact;
 mod conditions;
@@ -17,6 +18,7 @@ mod memory_doubts;
 pub mod memory_steps;
 mod metrics;
 mod placement;
+pub mod preferred;
 mod sources;
 mod stored;
 mod summary;
@@ -28,9 +30,11 @@ pub(crate) mod fixture;
 #[cfg(test)]
 pub(crate) mod fixture_memory;
 
+pub use charged::{Anon, InstanceCgroup, NodeBytes};
 pub use convergence::{InstancePlacement, Judged};
 pub use histogram::{Histogram, HistogramError};
 pub use memory_steps::MemoryStep;
+pub use preferred::{Preferred, TeamNuma};
 pub use stored::ReportError;
 pub use timeline::{InstanceTimeline, RegionTimeline, Timeline};
 pub use trial::Trial;
@@ -130,6 +134,12 @@ pub struct Run {
     /// By instance, how memory and tasks came together; empty without memory regions.
     #[serde(default)]
     pub placement: Vec<InstancePlacement>,
+    /// By team, which nodes NUMA balancing wants its tasks on; empty without memory regions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numa: Vec<TeamNuma>,
+    /// By instance, what the kernel charged to its cgroup; empty without cgroups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cgroups: Vec<InstanceCgroup>,
     /// Who moved, in a run that is a trial of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<Trial>,

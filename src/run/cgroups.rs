@@ -47,6 +47,11 @@ impl Cgroups {
         self.made.iter().map(|path| path.join("cgroup.procs")).collect()
     }
 
+    /// By instance.
+    pub(super) fn directories(&self) -> Vec<String> {
+        self.made.iter().map(|path| path.to_string_lossy().into_owned()).collect()
+    }
+
     fn enable(&mut self, own: &Path, missing: &[&str]) -> Result<(), RunError> {
         if missing.is_empty() {
             return Ok(());

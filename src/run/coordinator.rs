@@ -83,6 +83,7 @@ pub(super) fn run(
         sampler: None,
         oom_kills: OomKills::read(&Root::default()),
         watch: Watch::new(plan, &memory),
+        cgroups: Vec::new(),
     };
     if plan.has_processes() { coordinator.processes(gate) } else { coordinator.threads(gate) }
 }
@@ -105,6 +106,8 @@ struct Coordinator<'a> {
     /// Before any task was created.
     oom_kills: OomKills,
     watch: Watch<'a>,
+    /// Directories of the instances' cgroups.
+    cgroups: Vec<String>,
 }
 
 /// Who the tasks are, for getting them out of their waits.
@@ -212,6 +215,7 @@ impl<'a> Coordinator<'a> {
         let (ready, go, event) = (ready_in.as_fd(), go_out.as_fd(), self.event.as_fd());
         let cgroups = Cgroups::make(self.plan, self.plan.own_cgroup.as_deref())?;
         let doors = cgroups.doors();
+        self.cgroups = cgroups.directories();
         let mut leader = leader::spawn(self.plan, &doors, self.pace, self.memory, ready, go, event)
             .map_err(RunError::system("starting /proc/self/exe as the leader process"))?;
         // From now on only the leader and its tasks hold it, so that its end is theirs.
@@ -329,7 +333,7 @@ impl<'a> Coordinator<'a> {
         // some hundred tasks on a CPU.
         let asked = self.control.coordinator_fifo.is_some();
         let _hastened = if asked { None } else { Hastened::now() };
-        self.sampler = Sampler::new(self.plan, self.memory);
+        self.sampler = Sampler::new(self.plan, self.memory, &self.cgroups);
         if self.plan.warmup_ns == 0 {
             self.set_phase(Phase::Window);
         }

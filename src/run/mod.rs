@@ -12,6 +12,7 @@
 
 mod areas;
 mod cgroups;
+mod charges;
 mod claims;
 mod coordinator;
 mod cost;
@@ -22,6 +23,7 @@ mod gate;
 pub mod leader;
 mod leftovers;
 mod program;
+mod residence;
 mod roster;
 mod sampler;
 mod stage;

@@ -15,7 +15,7 @@ use crate::base::{CpuList, Random, Reading, State};
 use crate::host::numa::TaskNuma;
 use crate::host::task;
 use crate::record::Recorder;
-use crate::record::gather::state_word;
+use crate::record::gather::{node_word, state_word};
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Since;
 use crate::record::stamp::Stamp;
@@ -401,7 +401,8 @@ impl Worker<'_> {
             slot.kernel[at].store(reading.value().copied().unwrap_or(0), Relaxed);
             slot.kernel_state[at].store(state_word(reading.state()), Relaxed);
         };
-        let mut buffer = [0; 4096];
+        // A sched file is some 60 lines of 68 bytes where schedstats are on, NUMA's at its end.
+        let mut buffer = [0; 8192];
         // The first thread of a process has its files higher up, where they are found faster.
         let is_process = slot.pid.load(Relaxed) == slot.tid.load(Relaxed);
         let (sched, schedstat) = match is_process {
@@ -410,7 +411,10 @@ impl Worker<'_> {
         };
         let text = read_text(sched, &mut buffer);
         store(0, text.clone().and_then(task::nr_migrations));
-        store(6, text.and_then(|text| TaskNuma::parse(text).scan_seq));
+        let numa = text.map(TaskNuma::parse);
+        store(6, numa.clone().and_then(|it| it.scan_seq));
+        store(7, numa.clone().and_then(|it| it.preferred).map(node_word));
+        store(8, numa.and_then(|it| it.faults));
         store(1, Reading::Value(switches.voluntary_switches));
         store(2, Reading::Value(switches.involuntary_switches));
         let schedstat = read_text(schedstat, &mut buffer).and_then(task::parse_schedstat);

@@ -4,6 +4,7 @@
 //! Several runs are printed as a summary and the details of the median run.
 
 mod bandwidth;
+mod charged;
 mod chart;
 mod headline;
 mod latency;
@@ -30,6 +31,7 @@ pub(super) fn render(report: &Report, options: &Options) -> Result<String, Outpu
         sections.extend(memory::sections(run, width));
         sections.extend(bandwidth::section(run, width));
         sections.extend(timeline::section(run, width));
+        sections.extend(charged::section(run, width));
         sections.extend(placement::sections(&report.host, run, width));
         sections.extend(trust::sections(report, run, width));
     }

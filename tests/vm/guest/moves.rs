@@ -8,6 +8,7 @@ use super::kernel_files::{self, Knob};
 use super::numa_maps;
 use super::program::{self, Run, Started};
 use crate::shape::Shape;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ pub const PLACED: &[Check] = &[
     Check { name: "moves::pages_are_where_they_were_asked_for", body: pages_are_placed },
     Check { name: "moves::instances_have_cgroups_of_their_own", body: cgroups_of_instances },
     Check { name: "moves::cgroups_of_a_killed_run_go_with_the_next", body: killed_cgroups },
+    Check { name: "moves::slices_are_local_together_and_not_apart", body: slices_of_tasks },
+    Check { name: "moves::cgroups_are_charged_for_memory", body: charges_of_cgroups },
 ];
 
 pub const WHO: &[Check] = &[
@@ -121,9 +124,9 @@ fn trial(shape: &Shape, age: &str, seconds: u32) -> (Run, BTreeMap<u32, u64>) {
     (run, last)
 }
 
-/// Trials until one comes to this, as most do. What the kernel does is partly luck: it balances load
-/// meanwhile, and on a busy host a guest's CPU may stand still. What the report makes of it is not:
-/// the verdict of each trial has to agree with numa_maps.
+/// Trials until one comes to this, as most do. What the kernel does is partly luck: it balances
+/// load meanwhile, and on a busy host a guest's CPU may stand still. What the report makes of it is
+/// not: the verdict of each trial has to agree with numa_maps.
 fn some_trial(shape: &Shape, age: &str, expected: &str) -> Run {
     let nodes = shape.nodes_in_use();
     let mut seen = Vec::new();
@@ -151,6 +154,18 @@ fn memory_moves(shape: &Shape) {
     let run = some_trial(shape, "0s", "memory_moved");
     assert!(run.number("metrics.numa_hint_faults.value") > 0);
     assert!(run.number("metrics.numa_pages_migrated.value") > 0);
+    let worker = of_team(&run, "worker");
+    assert!(worker["faults"]["value"].as_u64() > Some(0), "{worker}");
+    let [preferred] = &worker["preferred"].as_array().unwrap()[..] else { panic!("{worker}") };
+    assert_eq!(preferred["tasks"], 1);
+    let nodes = shape.nodes_in_use();
+    assert!(preferred["node"].as_u64().is_some_and(|it| nodes.contains(&(it as usize))));
+}
+
+/// What NUMA balancing had of a team.
+fn of_team<'a>(run: &'a Run, team: &str) -> &'a Value {
+    let teams = run.value("numa").as_array().unwrap();
+    teams.iter().find(|it| it["team"] == team).unwrap()
 }
 
 fn task_moves(shape: &Shape) {
@@ -164,6 +179,8 @@ fn nothing_moves(shape: &Shape) {
     let (run, pages) = trial(shape, "0s", 6);
     assert_eq!(run.value("trial.outcome"), "neither", "{}", run.value("trial"));
     assert!(share(&pages, nodes[0]) > 0.99, "numa_maps has {pages:?}");
+    let faults = &of_team(&run, "worker")["faults"];
+    assert!(faults["state"] == "disabled" && faults["value"].is_null(), "{faults}");
 }
 
 /// numa01 with all memory on one node at first: the shares of that node, by process, at the end.
@@ -199,6 +216,61 @@ fn numa01_stays(shape: &Shape) {
     let _off = Knob::numa_balancing("0");
     let shares = numa01(shape);
     assert!(shares.iter().all(|share| *share == 1.0), "pages left the first node: {shares:?}");
+}
+
+/// Two tasks on two nodes, each with a slice of its own, bound to its node or to the other's.
+fn slices_of_tasks(shape: &Shape) {
+    let _off = Knob::numa_balancing("0");
+    let nodes = shape.nodes_in_use();
+    let (first, second) = (nodes[0], nodes[1]);
+    let cases = [
+        (format!("me * {second} + (1 - me) * {first}"), 1.0),
+        (format!("me * {first} + (1 - me) * {second}"), 0.0),
+    ];
+    for (node, expected) in cases {
+        let path = program::profile(&format!(
+            "duration = '2s'\n\
+             [memory.own]\nbytes = '8MiB'\ncount = 2\nhuge = 'never'\npolicy = 'bind:{node}'\n\
+             [team.sweeper]\nsize = 2\non = 'node:me * {second} + (1 - me) * {first}'\n\
+             steps = [ {{ forever = [ {{ sweep = 'own[me]', access = 'write' }} ] }} ]\n"
+        ));
+        let run = program::run(&format!("schedload run {path}"));
+        let told = run.value("placement.0.local_share");
+        assert_eq!(told["value"], expected, "bound to {node}: {told}");
+        let method = run.value("timeline.instances.0.regions.0.method");
+        assert_eq!(method, "move_pages sample");
+    }
+}
+
+/// What the kernel charges to an instance's cgroup, without the memory controller and with it.
+fn charges_of_cgroups(shape: &Shape) {
+    const CONTROL: &str = "/sys/fs/cgroup/cgroup.subtree_control";
+    let node = shape.nodes_in_use()[1];
+    let path = program::profile(&format!(
+        "duration = '1s'\ninstances = 1\ncgroup = {{ mems = '{node}' }}\n\
+         [memory.area]\nbytes = '16MiB'\nhuge = 'never'\n\
+         [team.holder]\nsize = 1\n\
+         steps = [ {{ forever = [ {{ sweep = 'area', access = 'write' }} ] }} ]\n"
+    ));
+    let charged = || program::run(&format!("schedload run {path}")).value("cgroups.0").clone();
+    let without = charged();
+    for part in [&without["anon"][1], &without["counters"]["numa_pages_migrated"]] {
+        assert_eq!(part["state"], "absent", "{without}");
+        assert!(part["reason"].as_str().unwrap().contains("memory is not enabled"), "{without}");
+    }
+    kernel_files::write(CONTROL, "+memory");
+    let with = charged();
+    kernel_files::write(CONTROL, "-memory");
+    assert_eq!(with["anon"][1]["state"], "ok", "{with}");
+    for row in with["anon"][1]["nodes"].as_array().unwrap() {
+        let there = row["bytes"].as_u64() >= Some(16 << 20);
+        assert_eq!(there, row["node"] == node as u64, "{with}");
+    }
+    let stat = kernel_files::read("/sys/fs/cgroup/memory.stat");
+    for key in ["numa_pte_updates", "numa_hint_faults", "numa_pages_migrated"] {
+        let counted = stat.lines().any(|line| line.starts_with(&format!("{key} ")));
+        assert_eq!(with["counters"][key]["state"] == "ok", counted, "{with}");
+    }
 }
 
 /// Each instance is in a cgroup of its own with the CPUs and the node that it was given; afterwards
