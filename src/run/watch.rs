@@ -1,11 +1,11 @@
 //! The stall watch: whether anybody can still go on, and if nobody can, who waits for what.
 //!
-//! The coordinator looks a few times a second, and most looks end with the tasks' own words: one of
-//! them is at no wait, or at another than at the last look. Only if not, the kernel is asked. A task
-//! that sleeps in two looks and has not left a CPU between them did not run between them; one that
-//! waits awake and has asked meanwhile, in the same wait, has done all that it had to. Where one of
-//! these is true of all, nobody is left to release anybody: the proof needs no length of time, so an
-//! overloaded machine cannot make it wrong. Must not know: what is done about it.
+//! The coordinator looks a few times a second, and most looks end with the tasks' own words: one
+//! of them is at no wait, or at another than at the last look. Only if not, the kernel is asked. A
+//! task that sleeps in two looks and has not left a CPU between them did not run between them; one
+//! that waits awake and has asked meanwhile, in the same wait, has done all that it had to. Where
+//! one of these is true of all, nobody is left to release anybody: the proof needs no length of
+//! time, so an overloaded machine cannot make it wrong. Must not know: what is done about it.
 
 use super::failure::{address, step_words};
 use super::roster;
