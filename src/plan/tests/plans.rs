@@ -46,7 +46,7 @@ fn prints_hackbench() {
     needs
       tasks      12, no limit known
       open files 44, no limit known
-      memory     6.60 MiB, no limit known
+      memory     6.61 MiB, no limit known
       mappings   536, no limit known
     "#);
 }

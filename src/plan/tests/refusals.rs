@@ -215,7 +215,7 @@ fn limits_of_memory() {
     check(
         "threads",
         |host| host.limits.memory_available_bytes = Some(1 << 20),
-        &["MemAvailable in /proc/meminfo leaves 1.00 MiB memory, and this plan needs 40.1 MiB; \
+        &["MemAvailable in /proc/meminfo leaves 1.00 MiB memory, and this plan needs 40.2 MiB; \
              ask for fewer tasks or smaller messages"],
     );
     check(
