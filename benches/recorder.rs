@@ -124,7 +124,7 @@ fn memory(cpus: &[(u32, Place)]) -> Memory {
         n_tasks: 1,
         channels: Vec::new(),
         copies: 1,
-        instances: 1,
+        spaces: 1,
         n_regions: 0,
         page_bytes: schedload::sys::shared::page_bytes(),
     });

@@ -196,6 +196,9 @@ fn placement(lines: &mut Lines, run: &Run) {
     for it in &run.placement {
         let path = format!("placement.instance{}", it.instance);
         lines.known(format!("{path}.signal"), it.signal);
+        if let Some(process) = &it.killed_process {
+            lines.put(format!("{path}.killed_process"), process);
+        }
         lines.known(format!("{path}.local_share"), it.local_share.value);
         lines.known(format!("{path}.convergence_s"), it.convergence_s.value);
         lines.known(format!("{path}.scan_passes"), it.scan_passes.value);

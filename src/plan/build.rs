@@ -14,7 +14,7 @@ use super::resolve::{self, ChannelWords};
 use super::scope::{Scope, typed};
 use super::{
     ChannelPlan, ConditionPlan, Form, MemoryPlan, Needs, Op, Overrides, Plan, PlanCpu, PlanError,
-    PlanNode, Refusal, Scheduling, TeamPlan, hash, needs, scheduling, traffic,
+    PlanNode, ProcessPlan, Refusal, Scheduling, TeamPlan, hash, needs, scheduling, space, traffic,
 };
 use crate::base::Unit;
 use crate::host::Host;
@@ -56,6 +56,7 @@ pub(super) fn plan(
 /// Everything that the profile says, with its numbers, but not yet together.
 struct Parts {
     instances: Option<u32>,
+    processes: Vec<ProcessPlan>,
     cgroups: Vec<CgroupWords>,
     /// The fewest with memory on which the profile means anything.
     nodes: u32,
@@ -101,6 +102,8 @@ impl Parts {
         let words = resolve::channels(profile, scope, faults);
         let instances = resolve::instances(profile, scope, faults);
         let n_instances = instances.flatten().unwrap_or(1);
+        let mut notes = Vec::new();
+        let processes = space::processes(profile, scope, faults, &mut notes);
         let lenient = overrides.allow_single_node;
         let around = memory::Around { profile, scope, host, instances: n_instances, lenient };
         let memory = memory::regions(&around, faults);
@@ -122,15 +125,17 @@ impl Parts {
         let teams = teams?;
         let conditions = metrics::conditions(profile, &keys_of(&teams), scope, faults);
         let channels: Option<Vec<ChannelPlan>> = words.iter().map(channel_plan).collect();
+        notes.extend(self::notes(profile, &words, &teams));
         Some(Parts {
             instances: instances?,
+            processes,
             cgroups: cgroups::words(profile, instances.flatten(), scope, faults)?,
             nodes: resolve::nodes(profile, scope, faults)?,
             copies: copies?,
             conditions,
             channels: channels?,
             memory,
-            notes: notes(profile, &words, &teams),
+            notes,
             teams,
             duration_ns,
             warmup_ns,
@@ -145,10 +150,10 @@ impl Parts {
         overrides: &Overrides,
         scope: &Scope,
     ) -> Result<Unplaced, PlanError> {
-        let Parts { instances, cgroups, copies, mut channels, memory, teams: parts, .. } = self;
+        let Parts { instances, processes, cgroups, copies, mut channels, memory, .. } = self;
         let (duration_ns, warmup_ns, mut notes) = (self.duration_ns, self.warmup_ns, self.notes);
         let (mut teams, mut spans, mut words) = (Vec::new(), Vec::new(), Vec::new());
-        for part in parts {
+        for part in self.teams {
             words.push(part.placement.clone());
             let (team, of_ops) = part.into_plan();
             teams.push(team);
@@ -166,6 +171,7 @@ impl Parts {
                 profile,
                 channels: &channels,
                 memory: &memory,
+                processes: &processes,
                 teams: &teams,
                 spans: &spans,
                 traffic: &traffic,
@@ -180,7 +186,7 @@ impl Parts {
             channel.wakers = u32::try_from(traffic.sent.tasks_max()).unwrap_or(u32::MAX);
             channel.wakees = u32::try_from(traffic.received.tasks_max()).unwrap_or(u32::MAX);
         }
-        cross_processes(&mut channels, &teams);
+        cross_processes(&mut channels, &teams, &processes);
         let plan = Plan {
             profile: profile.name.clone(),
             about: profile.about.clone(),
@@ -193,6 +199,7 @@ impl Parts {
             nodes: nodes(host),
             instances: instances.unwrap_or(1),
             own_processes: instances.is_some(),
+            processes,
             cgroups: Vec::new(),
             own_cgroup: host.limits.cgroup_v2.clone(),
             copies,
@@ -292,15 +299,18 @@ fn channel_plan(words: &ChannelWords) -> Option<ChannelPlan> {
     })
 }
 
-/// Tasks of a team of processes share a channel only across processes; and the size of a message
-/// is what the steps say.
-fn cross_processes(channels: &mut [ChannelPlan], teams: &[TeamPlan]) {
-    for team in teams {
+/// Tasks of a team of processes share a channel only across processes, and so do teams of different
+/// ones; and the size of a message is what the steps say.
+fn cross_processes(channels: &mut [ChannelPlan], teams: &[TeamPlan], processes: &[ProcessPlan]) {
+    let mut first: Vec<Option<usize>> = vec![None; channels.len()];
+    for (index, team) in teams.iter().enumerate() {
+        let process = space::process_of(processes, index);
         for op in &team.ops {
             if let Op::Send { channel, bytes, .. } | Op::Receive { channel, bytes, .. } = op {
+                let first = *first[*channel as usize].get_or_insert(process);
                 let channel = &mut channels[*channel as usize];
                 channel.bytes = *bytes;
-                channel.across_processes |= team.form == Form::Processes;
+                channel.across_processes |= team.form == Form::Processes || first != process;
             }
         }
     }

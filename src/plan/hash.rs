@@ -13,6 +13,8 @@ struct Work<'a> {
     params: &'a [(String, String)],
     instances: u32,
     own_processes: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    processes: Vec<&'a [u32]>,
     cgroups: &'a [CgroupPlan],
     copies: u32,
     memory: &'a [MemoryPlan],
@@ -30,6 +32,7 @@ pub(super) fn of(plan: &Plan) -> String {
         params: &plan.params,
         instances: plan.instances,
         own_processes: plan.own_processes,
+        processes: plan.processes.iter().map(|process| &process.teams[..]).collect(),
         cgroups: &plan.cgroups,
         copies: plan.copies,
         memory: &plan.memory,

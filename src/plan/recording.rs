@@ -28,7 +28,7 @@ impl Plan {
             n_tasks: self.n_tasks() as usize,
             channels: self.channels.iter().map(channel_spec).collect(),
             copies: self.copies as usize,
-            instances: self.instances as usize,
+            spaces: self.n_spaces(),
             n_regions: self.memory.len(),
             page_bytes,
         }

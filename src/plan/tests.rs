@@ -3,6 +3,7 @@
 mod faults;
 mod memory_faults;
 mod plans;
+mod processes;
 mod property;
 mod refusals;
 

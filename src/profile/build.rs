@@ -8,7 +8,7 @@ use crate::base::Unit;
 use crate::profile::expr::Node;
 use crate::profile::{
     Action, Address, Channel, Choice, Condition, Deadline, Expr, Faults, Param, ParamValue,
-    Placement, Profile, Region, Scheduling, Source, Step, Team, Use, Watch, Which, Word,
+    Placement, Process, Profile, Region, Scheduling, Source, Step, Team, Use, Watch, Which, Word,
 };
 use std::time::Duration;
 
@@ -103,6 +103,7 @@ impl Profile {
             conditions: Vec::new(),
             channels: Vec::new(),
             memory: Vec::new(),
+            processes: Vec::new(),
             teams: Vec::new(),
         }
     }
@@ -163,6 +164,12 @@ impl Profile {
     /// Address spaces that each run the whole pattern.
     pub fn instances(mut self, instances: impl Into<Expr>) -> Profile {
         self.instances = Some(instances.into());
+        self
+    }
+
+    /// A process of each instance; teams are threads of it if their `process` is its name.
+    pub fn process(mut self, name: &str) -> Profile {
+        self.processes.push(Process { name: name.to_owned(), span: 0..0, about: String::new() });
         self
     }
 
@@ -284,6 +291,7 @@ impl Team {
             span: 0..0,
             size: size.into(),
             form: Word::from("threads"),
+            process: None,
             background: false,
             start: Word::from("gate"),
             placement: Placement::default(),

@@ -122,6 +122,12 @@ pub const PROFILE: &[KeyRow] = &[
     row("param", Form::Table(&[]), Means("none"), "values that the command line can set"),
     row("channel", Form::Table(&[]), Means("none"), "ways for tasks to wake each other"),
     row("memory", Form::Table(&[]), Means("none"), "regions of memory"),
+    row(
+        "process",
+        Form::Table(&[]),
+        Means("an instance is one process"),
+        "the processes of each instance, of which there is one unless `instances` says more",
+    ),
     row("team", Form::Table(&[]), Required("[team.NAME]"), "identical tasks"),
 ];
 
@@ -237,14 +243,25 @@ pub const MEMORY: &[KeyRow] = &[
         "shared",
         Form::Word(SHARINGS),
         Default("\"process\""),
-        "by the threads of each process, or by all processes",
+        "by the threads of each process, by all processes of an instance that use it, or by all \
+         processes",
     ),
 ];
+
+/// The keys of `[process.NAME]`.
+pub const PROCESS: &[KeyRow] =
+    &[row("about", Form::Text, Means("nothing is said"), "what it stands for, for `plan`")];
 
 /// The keys of `[team.NAME]`.
 pub const TEAM: &[KeyRow] = &[
     row("size", number(Unit::Count, 1.0), Required("1"), "number of tasks"),
     row("as", Form::Word(FORMS), Default("\"threads\""), "what each task is"),
+    row(
+        "process",
+        Form::Word(&[]),
+        Means("that of its instance"),
+        "the `[process.NAME]` whose threads they are; where there are any, each team names one",
+    ),
     row(
         "start",
         Form::Word(STARTS),
@@ -310,7 +327,7 @@ pub const STARTS: &[&str] = &["gate", "spawned"];
 /// Huge pages of a region.
 pub const HUGES: &[&str] = &["always", "never", "leave"];
 /// Who shares a region.
-pub const SHARINGS: &[&str] = &["process", "all"];
+pub const SHARINGS: &[&str] = &["process", "instance", "all"];
 /// What a step does with memory.
 pub const ACCESSES: &[&str] = &["read", "write", "modify", "zero"];
 /// Over what a team can be spread.

@@ -52,6 +52,8 @@ pub struct Profile {
     pub conditions: Vec<Condition>,
     pub channels: Vec<Channel>,
     pub memory: Vec<Region>,
+    /// The processes of each instance; empty: it is one.
+    pub processes: Vec<Process>,
     pub teams: Vec<Team>,
 }
 
@@ -170,8 +172,17 @@ pub struct Region {
     pub policy: Word,
     /// `always`, `never`, `leave`.
     pub huge: Word,
-    /// `process`, `all`.
+    /// `process`, `instance`, `all`.
     pub shared: Word,
+}
+
+/// An address space of each instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    pub name: String,
+    pub span: Span,
+    /// What it stands for; may be empty.
+    pub about: String,
 }
 
 /// Identical tasks.
@@ -182,6 +193,8 @@ pub struct Team {
     pub size: Expr,
     /// `threads` (default) or `processes`.
     pub form: Word,
+    /// Name of the process whose threads they are.
+    pub process: Option<Word>,
     /// Its members do not keep the run going: it ends when the foreground teams have ended.
     pub background: bool,
     /// `gate` (default) or `spawned`.

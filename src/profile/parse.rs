@@ -105,6 +105,10 @@ impl Reader<'_> {
             Some((_, value)) => self.memory(value),
             None => Vec::new(),
         };
+        let processes = match table.entry("process") {
+            Some((_, value)) => self.processes(value),
+            None => Vec::new(),
+        };
         let teams = match self.required(table, "team") {
             Some(value) => self.teams(value),
             None => Vec::new(),
@@ -125,6 +129,7 @@ impl Reader<'_> {
             conditions: self.conditions(table),
             channels,
             memory,
+            processes,
             teams,
         }
     }

@@ -6,8 +6,8 @@
 use crate::base::Unit;
 use crate::profile::keys::{FACTS, is_name};
 use crate::profile::{
-    Action, Address, Cgroup, Channel, Choice, Condition, Expr, Param, ParamValue, Profile, Region,
-    Step, Team, Use, Which, Word,
+    Action, Address, Cgroup, Channel, Choice, Condition, Expr, Param, ParamValue, Process, Profile,
+    Region, Step, Team, Use, Which, Word,
 };
 use std::fmt::Write;
 
@@ -44,6 +44,7 @@ impl Profile {
         }
         self.channels.iter().for_each(|channel| print_channel(&mut out, channel));
         self.memory.iter().for_each(|region| print_region(&mut out, region));
+        self.processes.iter().for_each(|process| print_process(&mut out, process));
         self.teams.iter().for_each(|team| print_team(&mut out, team));
         out
     }
@@ -205,12 +206,20 @@ fn print_region(out: &mut String, region: &Region) {
     }
 }
 
+fn print_process(out: &mut String, process: &Process) {
+    let _ = writeln!(out, "\n[process.{}]", key(&process.name));
+    if !process.about.is_empty() {
+        line(out, "about", &quoted(&process.about));
+    }
+}
+
 fn print_team(out: &mut String, team: &Team) {
     let _ = writeln!(out, "\n[team.{}]", key(&team.name));
     line(out, "size", &number(&team.size));
     if team.form.text != "threads" {
         line(out, "as", &word(&team.form));
     }
+    optional(out, "process", team.process.as_ref().map(word));
     if team.background {
         line(out, "background", "true");
     }

@@ -7,7 +7,7 @@ use crate::base::unit;
 use crate::profile::expr::Function;
 use crate::profile::keys::{
     Absent, CGROUP, CHANNEL, CONDITION, DEADLINE, FACTS, Form, KeyRow, MEMBER, MEMORY, NUMBER_MAX,
-    PARAM, PROFILE, TEAM, UCLAMP, VERBS,
+    PARAM, PROCESS, PROFILE, TEAM, UCLAMP, VERBS,
 };
 use crate::profile::parse::described_range;
 
@@ -20,6 +20,7 @@ pub fn tables() -> Vec<(&'static str, String)> {
         ("channel-keys", keys(CHANNEL)),
         ("cgroup-keys", keys(CGROUP)),
         ("memory-keys", keys(MEMORY)),
+        ("process-keys", keys(PROCESS)),
         ("verb-options", options()),
         ("team-keys", keys(TEAM)),
         ("uclamp-keys", keys(UCLAMP)),
@@ -215,13 +216,18 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_starts_with_a_sound_profile() {
+    fn the_profiles_of_the_reference_are_sound() {
         use crate::profile::{Profile, Source};
-        let text = include_str!("../../profiles/README.md");
-        let text = text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
-        let source = Source { path: "README.md".into(), text: text.unwrap_or_default().into() };
-        if let Err(faults) = Profile::parse("example", source) {
-            panic!("{faults}");
+        let document = include_str!("../../profiles/README.md");
+        let texts = document.split("```toml\n").skip(1).filter_map(|it| it.split("```").next());
+        // The others are parts of one.
+        let texts: Vec<&str> = texts.filter(|text| text.starts_with("about")).collect();
+        assert!(texts.len() > 2, "the examples were not found");
+        for text in texts {
+            let source = Source { path: "README.md".into(), text: text.into() };
+            if let Err(faults) = Profile::parse("example", source) {
+                panic!("{faults}");
+            }
         }
     }
 

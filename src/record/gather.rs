@@ -196,13 +196,13 @@ fn begun(memory: &Memory, task: usize, clock: Clock) -> Option<Begun> {
     Some(Begun { at_ns: clock.ns(ticks), cpu: CpuId(cpu) })
 }
 
-/// Passes of the NUMA balancer over the address space of each instance when its last task ended:
-/// the largest number that one of its tasks read.
-pub fn scan_seq(memory: &Memory, instance_of: &[u32], instances: u32) -> Vec<Reading<u64>> {
-    let mut found: Vec<Option<Reading<u64>>> = vec![None; instances as usize];
-    for (task, &instance) in instance_of.iter().enumerate() {
+/// Passes of the NUMA balancer over each address space when its last task ended: the largest number
+/// that one of its tasks (`space_of`, by task) read.
+pub fn scan_seq(memory: &Memory, space_of: &[usize]) -> Vec<Reading<u64>> {
+    let mut found: Vec<Option<Reading<u64>>> = vec![None; memory.layout.spec.spaces];
+    for (task, &space) in space_of.iter().enumerate() {
         let reading = kernel_reading(memory, task, 6);
-        let best = &mut found[instance as usize];
+        let best = &mut found[space];
         let larger = match (&best, &reading) {
             (None | Some(Reading::Absent(_)), _) => true,
             (Some(Reading::Value(old)), Reading::Value(new)) => new > old,
@@ -212,7 +212,7 @@ pub fn scan_seq(memory: &Memory, instance_of: &[u32], instances: u32) -> Vec<Rea
             *best = Some(reading);
         }
     }
-    let none = || Reading::absent(State::Absent, "the instance has no task");
+    let none = || Reading::absent(State::Absent, "it has no task");
     found.into_iter().map(|reading| reading.unwrap_or_else(none)).collect()
 }
 
@@ -280,7 +280,7 @@ mod tests {
             n_tasks: 2,
             channels: Vec::new(),
             copies: 1,
-            instances: 1,
+            spaces: 1,
             n_regions: 0,
             page_bytes: 4096,
         };

@@ -26,8 +26,9 @@ pub struct Spec {
     /// The channels of one copy.
     pub channels: Vec<Channel>,
     pub copies: usize,
-    pub instances: usize,
-    /// Regions of memory in each instance.
+    /// Address spaces.
+    pub spaces: usize,
+    /// Regions of memory that each of them may have.
     pub n_regions: usize,
     /// Size of a page (bytes); shards are whole pages, so that each can be bound to a node.
     pub page_bytes: usize,
@@ -60,7 +61,7 @@ pub struct Channel {
 pub struct Layout {
     pub spec: Spec,
     pub teams: Vec<TeamLayout>,
-    /// An address for each region of each instance.
+    /// An address for each region of each address space.
     pub regions: usize,
     pub n_region_words: usize,
     pub slots: usize,
@@ -117,7 +118,7 @@ impl Layout {
         let most_series = teams.iter().map(|team| team.kinds.len()).max().unwrap_or(0);
 
         let regions = size_of::<Control>().next_multiple_of(64);
-        let n_region_words = spec.n_regions * spec.instances;
+        let n_region_words = spec.n_regions * spec.spaces;
         let slots = regions + (n_region_words * 8).next_multiple_of(64);
         let moved_nodes = if spec.n_regions > 0 { nodes(&spec.cpus) } else { Vec::new() };
         let moved_on = size_of::<TaskSlot>() + most_series * size_of::<Extremes>();
@@ -254,7 +255,7 @@ mod tests {
                 Channel { count: 2, state_bytes: 0, ring_entries: None },
             ],
             copies: 2,
-            instances: 2,
+            spaces: 2,
             n_regions: 3,
             page_bytes: 4096,
         }

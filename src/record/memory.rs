@@ -243,10 +243,10 @@ impl Memory {
         }
     }
 
-    /// Where a region of memory is in the address space of an instance; 0 while it is not known.
-    pub fn region_address(&self, instance: usize, region: usize) -> &AtomicU64 {
+    /// Where a region of memory is in an address space; 0 while it is not known, or not there.
+    pub fn region_address(&self, space: usize, region: usize) -> &AtomicU64 {
         let layout = &self.layout;
-        let at = instance * layout.spec.n_regions + region;
+        let at = space * layout.spec.n_regions + region;
         &self.shared.slice(layout.regions, layout.n_region_words)[at]
     }
 

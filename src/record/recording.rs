@@ -3,7 +3,7 @@
 //! Times are nanoseconds. Everything named "in the window" leaves out the warm-up and whatever
 //! came after the window. Must not know: percentiles, units for people, caveats.
 
-use super::timeline::{CgroupRecord, Growth, InstanceRecord, Timeline};
+use super::timeline::{CgroupRecord, Growth, SpaceRecord, Timeline};
 use crate::base::{CpuId, NodeId, Reading, Relation};
 use crate::sys::clock::Source;
 use serde::{Deserialize, Serialize};
@@ -28,8 +28,8 @@ pub struct Recording {
     pub teams: Vec<TeamRecord>,
     /// By task, in order of creation.
     pub tasks: Vec<TaskRecord>,
-    /// By instance.
-    pub instances: Vec<InstanceRecord>,
+    /// By address space, as in the plan.
+    pub spaces: Vec<SpaceRecord>,
     /// By instance; empty without cgroups.
     pub cgroups: Vec<CgroupRecord>,
     pub timeline: Timeline,

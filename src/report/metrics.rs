@@ -364,11 +364,11 @@ mod tests {
         };
         check("convergence_s", apart, Err("instance 1: never"));
         // Of those that are left.
-        let killed = |run: &mut Recording| run.instances[1].signal = Some(9);
+        let killed = |run: &mut Recording| run.spaces[1].signal = Some(9);
         check("scan_passes", killed, Ok(7.0));
         check("convergence_s", killed, Ok(1.6));
         let all_killed =
-            |run: &mut Recording| run.instances.iter_mut().for_each(|it| it.signal = Some(9));
+            |run: &mut Recording| run.spaces.iter_mut().for_each(|it| it.signal = Some(9));
         check("scan_passes", all_killed, Err("every instance was killed"));
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn measure(plan: &Plan, clock: Clock) -> Result<HarnessCost, RunError
         n_tasks: 1,
         channels: Vec::new(),
         copies: 1,
-        instances: 1,
+        spaces: 1,
         n_regions: 0,
         page_bytes: crate::sys::shared::page_bytes(),
     });

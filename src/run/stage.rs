@@ -121,14 +121,11 @@ fn touches<'a>(
 ) -> Vec<(Span<'a>, Policy)> {
     let mut touches = Vec::new();
     for (index, region) in plan.memory.iter().enumerate() {
-        if plan.toucher(index) != Some(team) {
-            continue;
-        }
         let policy = match region.first_touch {
             FirstTouch::Opposite => Policy::Bind(vec![plan.opposite(team, member)]),
             _ => Policy::Default,
         };
-        let slices = plan.touches(index, me).into_iter();
+        let slices = plan.touches(index, team, me).into_iter();
         let spans = slices.filter_map(|slice| areas.span(plan, index, Some(slice), 0.0));
         touches.extend(spans.map(|span| (span, policy.clone())));
     }

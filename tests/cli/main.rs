@@ -12,6 +12,7 @@ mod hackbench;
 mod limits;
 mod memory;
 mod pages;
+mod processes;
 mod refusals;
 mod runs;
 #[path = "../../src/sys/seccomp.rs"]

@@ -264,7 +264,7 @@ fn spec(cpus: &[Cpu]) -> Spec {
         n_tasks: 2,
         channels: Vec::new(),
         copies: 1,
-        instances: 1,
+        spaces: 1,
         n_regions: 0,
         page_bytes: 4096,
     }

@@ -1,7 +1,7 @@
 //! Any small profile plans or faults, and what plans keeps its promises.
 
 use super::*;
-use crate::plan::{Op, Pick, memory, show, traffic};
+use crate::plan::{Op, Pick, Space, memory, show, traffic};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -89,11 +89,13 @@ fn regions() -> impl Strategy<Value = String> {
     let touch = ["owner", "main", "a", "late", "node:me % nodes", "interleave", "opposite"];
     let touch = prop::sample::select(Vec::from(touch));
     let policy = ["default", "bind:instance % nodes", "preferred:0", "interleave", "bind:7"];
-    (touch, prop::sample::select(Vec::from(policy))).prop_map(|(touch, policy)| {
+    let policy = prop::sample::select(Vec::from(policy));
+    let shared = prop::sample::select(&["all", "instance"][..]);
+    (touch, policy, shared).prop_map(|(touch, policy, shared)| {
         format!(
             "[memory.area]\nbytes = '64 KiB'\ncount = 3\nfirst_touch = '{touch}'\n\
              policy = '{policy}'\n[memory.none]\nbytes = 0\n\
-             [memory.all]\nbytes = '4 KiB'\nshared = 'all'\n"
+             [memory.all]\nbytes = '4 KiB'\nshared = '{shared}'\n"
         )
     })
 }
@@ -112,14 +114,26 @@ fn text() -> impl Strategy<Value = String> {
             )
         }),
     ];
-    (kind, 1..4, top, regions(), team("a"), team("b"), spawner).prop_map(
-        |(kind, count, top, regions, a, b, spawner)| {
+    // In some, each team is in a process: of `a`, `b`, `late` and `main`, the last two mostly in
+    // the same.
+    let processes = prop::sample::select(&["pppp", "pqpp", "qpqq", "pqpq"][..]);
+    let processes = prop::option::of(processes);
+    (kind, 1..4, top, regions(), (team("a"), team("b")), spawner, processes).prop_map(
+        |(kind, count, top, regions, (a, b), spawner, processes)| {
+            let mut teams = format!("{a}{b}{spawner}");
+            if let Some(processes) = processes {
+                for (name, process) in ["a", "b", "late", "main"].iter().zip(processes.chars()) {
+                    let head = format!("[team.{name}]\n");
+                    teams = teams.replacen(&head, &format!("{head}process = '{process}'\n"), 1);
+                }
+                teams = teams.replace("as = 'processes'", "") + "[process.p]\n[process.q]\n";
+            }
             format!(
                 "about = 'x'\ncopies = {count}\n{top}\n\
                  [param]\nn = {{ default = 2, about = 'n' }}\n\
                  [channel.one]\nkind = '{kind}'\n\
                  [channel.many]\nkind = '{kind}'\ncount = 'max({count}, 2)'\n\
-                 {regions}{a}{b}{spawner}"
+                 {regions}{teams}"
             )
         },
     )
@@ -155,9 +169,11 @@ fn regions_are_whole(plan: &Plan) -> Result<(), TestCaseError> {
         for slice in 0..region.count {
             region.policy(region.slice_number(plan.instances - 1, slice));
         }
-        let Some(team) = plan.toucher(index) else { continue };
-        for me in 0..plan.teams[team].size {
-            prop_assert!(plan.touches(index, me).iter().all(|slice| *slice < region.count));
+        for (team, team_plan) in plan.teams.iter().enumerate() {
+            for me in 0..team_plan.size {
+                let touched = plan.touches(index, team, me);
+                prop_assert!(touched.iter().all(|slice| *slice < region.count));
+            }
         }
     }
     for team in &plan.teams {
@@ -167,6 +183,37 @@ fn regions_are_whole(plan: &Plan) -> Result<(), TestCaseError> {
                 prop_assert!((0..team.size).all(|me| slice.of(me) < count));
             }
         }
+    }
+    Ok(())
+}
+
+/// Each task in one of them, in one instance.
+fn spaces_are_apart(plan: &Plan) -> Result<(), TestCaseError> {
+    let spaces = plan.spaces();
+    prop_assert_eq!(spaces.len(), plan.n_spaces());
+    for copy in 0..plan.copies {
+        for team in 0..plan.teams.len() {
+            let mut of = spaces.iter();
+            let is_it = |it: &Space| it.copies.contains(&copy) && it.teams.contains(&team);
+            let found: Vec<usize> =
+                of.by_ref().filter(|it| is_it(it)).map(|it| it.number).collect();
+            prop_assert_eq!(&found, &[plan.space_of(copy, team)]);
+            prop_assert_eq!(spaces[found[0]].instance, plan.instance(copy));
+        }
+    }
+    for channel in 0..plan.channels.len() {
+        let uses = |team: &&usize| {
+            let ops = &plan.teams[**team].ops;
+            ops.iter().any(|op| match op {
+                Op::Send { channel: it, .. } | Op::Receive { channel: it, .. } => {
+                    *it as usize == channel
+                }
+                _ => false,
+            })
+        };
+        let users = spaces.iter().filter(|space| space.copies.contains(&0));
+        let n_users = users.filter(|space| space.teams.iter().any(|team| uses(&team))).count();
+        prop_assert!(n_users < 2 || plan.channels[channel].across_processes);
     }
     Ok(())
 }
@@ -184,6 +231,7 @@ fn teams_start_once(plan: &Plan) -> Result<(), TestCaseError> {
 fn keeps_its_promises(plan: &Plan, host: &Host) -> Result<(), TestCaseError> {
     regions_are_whole(plan)?;
     teams_start_once(plan)?;
+    spaces_are_apart(plan)?;
     for team in &plan.teams {
         for cpus in team.cpus.iter().chain(&team.start_cpus) {
             prop_assert!(!cpus.is_empty() && cpus.without(&host.allowed).is_empty());

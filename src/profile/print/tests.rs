@@ -131,10 +131,12 @@ prop_compose! {
         background in any::<bool>(),
         endless in any::<bool>(),
         start in prop_oneof![Just("gate"), Just("spawned"), Just("st")],
+        process in prop::option::of(prop_oneof![Just("p"), Just("other")]),
         start_on in prop_oneof![Just(""), Just("node:instance % nodes"), Just("place")],
     ) -> Team {
         let mut team = Team::new("t", size).form(forms);
         team.start = Word::from(start);
+        team.process = process.map(Word::from);
         team.placement.start_on = (!start_on.is_empty()).then(|| Word::from(start_on));
         team.background = background;
         team.placement.on = (!on.is_empty()).then(|| Word::from(on));
@@ -153,7 +155,7 @@ prop_compose! {
         ),
         policy in prop_oneof![Just("default"), Just("bind:instance"), Just("interleave")],
         huge in prop::sample::select(&["always", "never", "leave", "h"][..]),
-        shared in prop::sample::select(&["process", "all"][..]),
+        shared in prop::sample::select(&["process", "instance", "all"][..]),
     ) -> Region {
         let mut region = Region::new(name, bytes).count(count).first_touch(first_touch);
         region.policy = Word::from(policy);
@@ -175,6 +177,7 @@ prop_compose! {
         regions in (region("r"), region("q")),
         instances in prop::option::of(1..5u32),
         nodes in prop::option::of(1..5u32),
+        n_processes in 0..3usize,
     ) -> Profile {
         let number = Param::number("n", n).short('n').about(&about);
         let mut profile = Profile::new("test").about(&about).watch("m", &about)
@@ -193,6 +196,10 @@ prop_compose! {
         let choices = choices.map(|(word, sets)| Choice { word: word.to_owned(), sets });
         let value = ParamValue::Word { default: Word::from("any"), choices: choices.to_vec() };
         profile = profile.param(Param { value, ..Param::word("how", "any") });
+        for name in &["p", "q"][..n_processes] {
+            profile = profile.process(name);
+            profile.processes[0].about = about.clone();
+        }
         profile.instances = instances.map(Expr::from);
         profile.nodes = nodes.map(Expr::from);
         profile.duration = duration.map(|ms| Expr::from(Duration::from_millis(ms)));

@@ -22,7 +22,7 @@ fn memory() -> Memory {
         n_tasks: 1,
         channels: vec![],
         copies: 1,
-        instances: 1,
+        spaces: 1,
         n_regions: 1,
         page_bytes: 4096,
     };
