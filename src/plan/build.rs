@@ -182,10 +182,7 @@ impl Parts {
         if !faults.is_empty() {
             return Err(Faults::new(&profile.source, faults).into());
         }
-        for (channel, traffic) in channels.iter_mut().zip(&traffic) {
-            channel.wakers = u32::try_from(traffic.sent.tasks_max()).unwrap_or(u32::MAX);
-            channel.wakees = u32::try_from(traffic.received.tasks_max()).unwrap_or(u32::MAX);
-        }
+        count_ends(&mut channels, &traffic);
         cross_processes(&mut channels, &teams, &processes);
         let plan = Plan {
             profile: profile.name.clone(),
@@ -297,6 +294,14 @@ fn channel_plan(words: &ChannelWords) -> Option<ChannelPlan> {
         wakees: 0,
         across_processes: false,
     })
+}
+
+/// The most tasks on either side of an instance of each channel.
+fn count_ends(channels: &mut [ChannelPlan], traffic: &[traffic::Traffic]) {
+    for (channel, traffic) in channels.iter_mut().zip(traffic) {
+        channel.wakers = u32::try_from(traffic.sent.tasks_max()).unwrap_or(u32::MAX);
+        channel.wakees = u32::try_from(traffic.received.tasks_max()).unwrap_or(u32::MAX);
+    }
 }
 
 /// Tasks of a team of processes share a channel only across processes, and so do teams of different

@@ -363,6 +363,7 @@ mod tests {
             skew: None,
         }));
         plan.teams = vec![plan.teams[0].clone(); 3];
+        plan.teams[2].ops.clear();
         plan.teams[..2].iter_mut().for_each(|team| team.ops = vec![sweep.clone()]);
         let names = ["client", "server", "idler"].into_iter().zip(0..);
         let process = |(name, team): (&str, u32)| ProcessPlan {

@@ -96,13 +96,13 @@ pub(super) fn describe(plan: &Plan, memory: &Memory, ids: &[TaskId], task: usize
         error,
     };
     if slot.state.load(Relaxed) == TaskState::Killed as u32 {
-        let mut error = match slot.signal.load(Relaxed) {
-            0 => "ended without having been told to".to_owned(),
-            signal => format!("killed by {}", signal::words(signal)),
+        let who = plan.process_name(id.copy, id.team);
+        let error = match (slot.signal.load(Relaxed), who) {
+            (0, None) => "ended without having been told to".to_owned(),
+            (0, Some(process)) => format!("{process} ended without having been told to"),
+            (signal, None) => format!("killed by {}", signal::words(signal)),
+            (signal, Some(process)) => format!("{process} was killed by {}", signal::words(signal)),
         };
-        if let Some(process) = plan.process_name(id.copy, id.team) {
-            error += &format!(" ({process})");
-        }
         return named("unknown".to_owned(), "none", error);
     }
     let tried = slot.failed_call.load(Relaxed);

@@ -345,7 +345,7 @@ fn a_process_of_an_instance_that_is_killed_is_named() {
         let named = |instance: usize| format!("process `server` of instance {instance}");
         let killed = (0..2).find(|instance| error.contains(&named(*instance)));
         let killed = killed.unwrap_or_else(|| panic!("{error}"));
-        let told = format!("killed by signal 9 ({})", named(killed));
+        let told = format!("{} was killed by signal 9", named(killed));
         assert!(error.contains(&told), "{error}");
         let document: Value = serde_json::from_slice(&output.stdout).unwrap();
         let run = &document["runs"][0];
