@@ -1,4 +1,4 @@
-//! Where tasks meet in numbers: a directory or a file for each sort of object, a file for each kind.
+//! Where many tasks meet: a directory or a file for each sort of object, a file for each kind.
 //!
 //! The contract of every object: a wait has no time limit, spinning ends when the run is over, and
 //! a signal ends a sleep with [`Hitch::Interrupted`]; the same call with the same [`Visit`] then
@@ -7,6 +7,9 @@
 //! recorder, plan, clock.
 
 pub mod barrier;
+pub mod commit;
+pub mod lock;
+pub mod safepoint;
 mod slip;
 mod waiting;
 
@@ -72,6 +75,27 @@ pub enum Hitch {
 pub enum Call {
     FutexWait,
     FutexWake,
+}
+
+/// A kind of any sort, for lists: `barrier spin`.
+pub struct Row {
+    pub name: String,
+    pub about: String,
+}
+
+/// All kinds of all sorts.
+pub fn rows() -> impl Iterator<Item = Row> {
+    let row = |sort: &str, name: &str, about: &str, processes: bool| Row {
+        name: format!("{sort} {name}"),
+        about: if processes { about.to_owned() } else { format!("{about} (threads only)") },
+    };
+    let barriers = barrier::KINDS.iter();
+    let barriers = barriers.map(move |kind| row("barrier", kind.name, kind.about, true));
+    let locks = lock::KINDS.iter();
+    let locks = locks.map(move |kind| row("lock", kind.name, kind.about, kind.processes));
+    let others = [("commit", commit::ABOUT), ("safepoint", safepoint::ABOUT)];
+    let others = others.map(|(sort, about)| Row { name: sort.to_owned(), about: about.to_owned() });
+    barriers.chain(locks).chain(others)
 }
 
 impl Visit {

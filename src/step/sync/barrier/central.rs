@@ -96,12 +96,7 @@ impl<'a> Central<'a> {
         waiting::wake(&rounds.complete, ALL, self.scope)
     }
 
-    fn wait(
-        &self,
-        wanted: u32,
-        visit: &mut Visit,
-        visitor: &impl Visitor,
-    ) -> Result<Wait, Hitch> {
+    fn wait(&self, wanted: u32, visit: &mut Visit, visitor: &impl Visitor) -> Result<Wait, Hitch> {
         let rounds = &self.state.rounds;
         let done = || reached(rounds.complete.load(Acquire), wanted);
         if !visit.slept && waiting::spin(self.patience, visitor, done)? {

@@ -1,4 +1,6 @@
 //! One suite for all kinds: it walks the rows, so that a new kind is held to the contract.
+//!
+//! Must not know: how any kind waits.
 
 use super::{Barrier, KINDS, Kind, Opening};
 use crate::step::sync::{Hitch, Scope, Visit, Visitor, Wait};
