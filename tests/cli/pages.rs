@@ -1,6 +1,6 @@
 //! What the kernel gives a region that is touched: huge pages where it has them, or the OOM killer.
 
-use crate::signals::{await_some, descendants, end, kill, start};
+use crate::signals::{await_some, descendants, end, start};
 use crate::{SCHEDLOAD, json, profile, schedload};
 use serde_json::Value;
 use std::fs;
