@@ -428,3 +428,28 @@ fn what_address_spaces_share() {
         (0..4).map(|region| sharing(address(&areas[0], region).unwrap())).collect();
     assert_eq!(kinds, ["rw-p", "rw-p", "rw-s", "rw-s"]);
 }
+
+/// The kernel makes one mapping of neighbours that are alike, and numa_maps tells of mappings: also
+/// where a region between two is another process's.
+#[test]
+fn neighbours_are_mappings_of_their_own() {
+    let text = "about = 'x'\ninstances = 1\n[process.a]\n[process.b]\n\
+                [memory.one]\nbytes = '4 KiB'\n[memory.of_b]\nbytes = '4 KiB'\n\
+                [memory.two]\nbytes = '4 KiB'\n\
+                [team.a]\nsize = 1\nprocess = 'a'\nsteps = [ { sweep = 'one' }, { sweep = \
+                'two' } ]\n\
+                [team.b]\nsize = 1\nprocess = 'b'\nsteps = [ { sweep = 'of_b' } ]";
+    let source = Source { path: String::new(), text: text.to_owned() };
+    let profile = Profile::parse("neighbours", source).unwrap_or_else(|faults| panic!("{faults}"));
+    let host = Host::made_up(Topology::from_synthetic("core:2 pu:1").unwrap(), "made up");
+    let plan = Plan::new(&profile, &host, &Overrides::default()).unwrap();
+    let shared = Areas::shared(&plan).unwrap();
+    let areas = shared.own(&plan, &plan.spaces()[0]).unwrap();
+    let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+    let begins = |region: usize| {
+        let begin = format!("{:x}-", areas.region(region).unwrap().address());
+        smaps.lines().any(|line| line.starts_with(&begin))
+    };
+    assert!(areas.region(1).is_none());
+    assert!(begins(0) && begins(2));
+}
