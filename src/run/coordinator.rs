@@ -278,11 +278,11 @@ impl<'a> Coordinator<'a> {
             could => {
                 let errno = Errno(control.leader_errno.load(Relaxed));
                 if let Some(call) = Could::call_on_memory(could) {
-                    let region = control.leader_channel.load(Relaxed) as usize;
+                    let region = control.leader_object.load(Relaxed) as usize;
                     return Err(self.no_memory(region, call, errno));
                 }
                 if could == Could::OpenChannels as u32 {
-                    let channel = control.leader_channel.load(Relaxed) as usize;
+                    let channel = control.leader_object.load(Relaxed) as usize;
                     return Err(self.not_opened(channel, "in the leader process", errno));
                 }
                 let what = format!("the leader process could not {}", Could::words(could));
