@@ -120,9 +120,15 @@ fn memory(cpus: &[(u32, Place)]) -> Memory {
     let cpu = |&(id, place): &(u32, Place)| layout::Cpu { id: CpuId(id), place, allowed: true };
     let layout = Layout::new(layout::Spec {
         cpus: cpus.iter().map(cpu).collect(),
-        teams: vec![layout::Team { receives: true, measures: vec!["block".to_owned()] }],
+        teams: vec![layout::Team {
+            receives: true,
+            measures: vec!["block".to_owned()],
+            syncs: Vec::new(),
+            pauses: Vec::new(),
+        }],
         n_tasks: 1,
         channels: Vec::new(),
+        sync_bytes: Vec::new(),
         copies: 1,
         spaces: 1,
         n_regions: 0,

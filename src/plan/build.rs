@@ -14,7 +14,8 @@ use super::resolve::{self, ChannelWords};
 use super::scope::{Scope, typed};
 use super::{
     ChannelPlan, ConditionPlan, Form, MemoryPlan, Needs, Op, Overrides, Plan, PlanCpu, PlanError,
-    PlanNode, ProcessPlan, Refusal, Scheduling, TeamPlan, hash, needs, scheduling, space, traffic,
+    PlanNode, ProcessPlan, Refusal, Scheduling, SyncPlan, TeamPlan, hash, needs, scheduling, space,
+    sync, traffic,
 };
 use crate::base::Unit;
 use crate::host::Host;
@@ -64,6 +65,7 @@ struct Parts {
     conditions: Vec<ConditionPlan>,
     channels: Vec<ChannelPlan>,
     memory: Vec<MemoryPlan>,
+    syncs: Vec<SyncPlan>,
     teams: Vec<TeamPart>,
     duration_ns: Option<u64>,
     warmup_ns: u64,
@@ -117,7 +119,15 @@ impl Parts {
         }
         let teams = profile.teams.iter().zip(&sizes);
         let (memory, regions) = memory::kept(memory);
-        let around = TeamAround { profile, words: &words, regions: &regions, n_instances, scope };
+        let syncs = sync::objects(profile, scope, faults);
+        let around = TeamAround {
+            profile,
+            words: &words,
+            regions: &regions,
+            syncs: &syncs,
+            n_instances,
+            scope,
+        };
         let teams: Vec<Option<TeamPart>> =
             teams.map(|(team, size)| team_part(team, *size, &around, faults)).collect();
         let (duration_ns, warmup_ns) = window(profile, overrides, scope, faults);
@@ -135,6 +145,7 @@ impl Parts {
             conditions,
             channels: channels?,
             memory,
+            syncs: syncs.into_iter().collect::<Option<_>>()?,
             notes,
             teams,
             duration_ns,
@@ -151,6 +162,7 @@ impl Parts {
         scope: &Scope,
     ) -> Result<Unplaced, PlanError> {
         let Parts { instances, processes, cgroups, copies, mut channels, memory, .. } = self;
+        let mut syncs = self.syncs;
         let (duration_ns, warmup_ns, mut notes) = (self.duration_ns, self.warmup_ns, self.notes);
         let (mut teams, mut spans, mut words) = (Vec::new(), Vec::new(), Vec::new());
         for part in self.teams {
@@ -159,7 +171,7 @@ impl Parts {
             teams.push(team);
             spans.push(of_ops);
         }
-        let (traffic, by_member) = traffic::of(&teams, &channels);
+        let (traffic, visits, by_member) = traffic::walk(&teams, &channels);
         let of_member = |fault: traffic::MemberFault| {
             let message = format!("team `{}`: {}", teams[fault.team].name, fault.message);
             Fault::new(spans[fault.team][fault.op].clone(), message)
@@ -167,11 +179,14 @@ impl Parts {
         let mut faults: Vec<Fault> = by_member.into_iter().map(of_member).collect();
         // With a member's index unknown, who meets whom is guesswork.
         if faults.is_empty() {
+            sync::settle(&mut syncs, &teams, &visits, &processes);
             let pattern = Pattern {
                 profile,
                 channels: &channels,
                 memory: &memory,
                 processes: &processes,
+                syncs: &syncs,
+                visits: &visits,
                 teams: &teams,
                 spans: &spans,
                 traffic: &traffic,
@@ -203,6 +218,7 @@ impl Parts {
             channels,
             memory,
             lines: profile.source.lines(&spans),
+            syncs,
             teams,
             duration_ns,
             warmup_ns,
@@ -218,6 +234,7 @@ struct TeamAround<'a> {
     profile: &'a Profile,
     words: &'a [ChannelWords],
     regions: &'a [Kept],
+    syncs: &'a [Option<SyncPlan>],
     n_instances: u32,
     scope: &'a Scope<'a>,
 }
@@ -229,13 +246,13 @@ fn team_part(
     around: &TeamAround<'_>,
     faults: &mut Vec<Fault>,
 ) -> Option<TeamPart> {
-    let TeamAround { profile, words: channels, regions, n_instances, scope } = *around;
+    let TeamAround { profile, words: channels, regions, syncs, n_instances, scope } = *around;
     let form = resolve::form(&team.form, scope, faults);
     // A team without a size has a fault already; its steps may have more.
     let members = size.unwrap_or(1);
     let scope = scope.in_team(members);
     let scheduling = scheduling::resolve(team, &scope, faults);
-    let around = Around { team: &team.name, scope: &scope, channels, profile, regions };
+    let around = Around { team: &team.name, scope: &scope, channels, profile, regions, syncs };
     let program = compile::program(&team.steps, &around, faults);
     let before = faults.len();
     let mut placement = Vec::new();
@@ -471,6 +488,7 @@ fn on_this_host(
         }
         scheduling::rights(team, host, &mut refusals);
     }
+    sync::crowding(plan);
     plan.needs = needs::of(plan);
     needs::check(plan, host, &mut refusals);
     match refusals.is_empty() {

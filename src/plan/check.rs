@@ -3,9 +3,9 @@
 //!
 //! Must not know: the machine.
 
-use super::traffic::{Side, Traffic, UNBOUNDED};
-use super::{ChannelPlan, FirstTouch, Form, MemoryPlan, Op, ProcessPlan, Sharing, TeamPlan};
-use super::{memory, space, spawn};
+use super::traffic::{Side, Traffic, UNBOUNDED, Visit};
+use super::{ChannelPlan, FirstTouch, Form, MemoryPlan, Op, ProcessPlan, Sharing, SyncPlan};
+use super::{TeamPlan, memory, space, spawn, sync};
 use crate::profile::{Fault, Profile, Span};
 use crate::step::channel::{KINDS, Kind, Shape, find};
 
@@ -15,6 +15,8 @@ pub(super) struct Pattern<'a> {
     pub channels: &'a [ChannelPlan],
     pub memory: &'a [MemoryPlan],
     pub processes: &'a [ProcessPlan],
+    pub syncs: &'a [SyncPlan],
+    pub visits: &'a [Visit],
     pub teams: &'a [TeamPlan],
     /// By team and operation.
     pub spans: &'a [Vec<Span>],
@@ -56,6 +58,7 @@ pub(super) fn check(pattern: &Pattern, faults: &mut Vec<Fault>, notes: &mut Vec<
     spawn::check(pattern, faults);
     regions(pattern, faults, notes);
     ways(pattern, faults);
+    sync::check(pattern, faults, notes);
     ends(pattern, faults);
 }
 

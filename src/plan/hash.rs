@@ -3,7 +3,7 @@
 //! Left out is what does not change the work: the profile's name and texts, notes, needs, and the
 //! seed, which draws another sample of the same work. Must not know: who compares.
 
-use super::{CgroupPlan, ChannelPlan, MemoryPlan, Plan, PlanCpu, PlanNode, TeamPlan};
+use super::{CgroupPlan, ChannelPlan, MemoryPlan, Plan, PlanCpu, PlanNode, SyncPlan, TeamPlan};
 use serde::Serialize;
 use std::io;
 
@@ -19,6 +19,8 @@ struct Work<'a> {
     copies: u32,
     memory: &'a [MemoryPlan],
     channels: &'a [ChannelPlan],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    syncs: &'a [SyncPlan],
     teams: &'a [TeamPlan],
     duration_ns: Option<u64>,
     warmup_ns: u64,
@@ -37,6 +39,7 @@ pub(super) fn of(plan: &Plan) -> String {
         copies: plan.copies,
         memory: &plan.memory,
         channels: &plan.channels,
+        syncs: &plan.syncs,
         teams: &plan.teams,
         duration_ns: plan.duration_ns,
         warmup_ns: plan.warmup_ns,

@@ -25,12 +25,14 @@ mod scope;
 mod show;
 mod space;
 mod spawn;
+mod sync;
 mod traffic;
 
 pub use error::{PlanError, Refusal};
 pub use owners::{Owner, Usage};
 pub use show::show;
 pub use space::Space;
+pub use sync::{Act, SyncOp, SyncPlan, SyncSort};
 
 use crate::base::{CpuId, CpuList, NodeId, Place};
 use crate::host::Host;
@@ -83,6 +85,7 @@ pub struct Plan {
     pub copies: u32,
     pub channels: Vec<ChannelPlan>,
     pub memory: Vec<MemoryPlan>,
+    pub syncs: Vec<SyncPlan>,
     pub teams: Vec<TeamPlan>,
     /// Lines of the profile by team and operation, from 1; empty if it was built in Rust.
     pub lines: Vec<Vec<u32>>,
@@ -331,6 +334,8 @@ pub enum Op {
     },
     /// A step on memory.
     Use(Box<Use>),
+    /// A step at a barrier, a lock, a group commit or a safepoint, or the end of its block.
+    Sync(Box<SyncOp>),
     Measure {
         measure: u32,
     },

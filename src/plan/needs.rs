@@ -6,7 +6,7 @@
 
 mod regions;
 
-use super::{CheckedLimit, Form, Needs, Plan, Refusal, Space};
+use super::{CheckedLimit, Form, Needs, Plan, Refusal, Space, SyncPlan};
 use crate::base::unit;
 use crate::host::{CgroupLimit, Host, Limits};
 use crate::record::Layout;
@@ -42,6 +42,7 @@ pub(super) fn of(plan: &Plan) -> Needs {
     let open_copies = spaces.first().map_or(0, |space| space.copies.len() as u64);
     let mut memory_bytes = Layout::new(plan.layout_spec(PAGE_BYTES)).bytes as u64;
     memory_bytes = memory_bytes.saturating_add(regions::bytes(plan));
+    memory_bytes += copies * plan.syncs.iter().map(SyncPlan::own_bytes).sum::<u64>();
     for team in &plan.teams {
         let tasks = u64::from(team.size) * copies;
         let own_bytes = match team.form {

@@ -2,7 +2,7 @@
 //!
 //! Coordinator and leader each compute it, and must come to the same. Must not know: the memory.
 
-use super::{ChannelPlan, Plan};
+use super::{Act, ChannelPlan, Plan, TeamPlan};
 use crate::record::{layout, stamp};
 use crate::step::channel;
 
@@ -19,20 +19,36 @@ impl Plan {
             allowed: cpu.allowed,
         };
         let team = |team: &super::TeamPlan| layout::Team {
-            receives: team.receives,
+            receives: team.receives || !team.syncs().is_empty(),
             measures: team.measures.clone(),
+            syncs: sync_names(self, team),
+            pauses: pauses(self, team),
         };
         layout::Spec {
             cpus: self.cpus.iter().map(cpu).collect(),
             teams: self.teams.iter().map(team).collect(),
             n_tasks: self.n_tasks() as usize,
             channels: self.channels.iter().map(channel_spec).collect(),
+            sync_bytes: self.syncs.iter().map(|it| it.state_bytes(self.cpu_numbers())).collect(),
             copies: self.copies as usize,
             spaces: self.n_spaces(),
             n_regions: self.memory.len(),
             page_bytes,
         }
     }
+}
+
+/// The objects that a team comes to.
+fn sync_names(plan: &Plan, team: &TeamPlan) -> Vec<String> {
+    let names = team.syncs().into_iter().map(|object| &plan.syncs[object as usize].name);
+    names.cloned().collect()
+}
+
+/// The safepoints in whose pauses a team helps.
+fn pauses(plan: &Plan, team: &TeamPlan) -> Vec<String> {
+    let helps = |object: &u32| team.acts_at(*object).any(|act| *act == Act::Pause);
+    let objects = team.syncs().into_iter().filter(helps);
+    objects.map(|object| plan.syncs[object as usize].name.clone()).collect()
 }
 
 fn channel_spec(plan: &ChannelPlan) -> layout::Channel {

@@ -14,6 +14,8 @@ use crate::base::{CpuList, NodeId};
 use crate::step::channel::find;
 use std::collections::HashSet;
 
+mod sync;
+
 const WIDTH: usize = 96;
 /// Of a longer pattern of CPUs only so many are printed.
 const CPUS_SHOWN: usize = 16;
@@ -38,6 +40,13 @@ pub fn show(plan: &Plan) -> String {
     }
     for (index, it) in plan.memory.iter().enumerate() {
         lines.line(1, &(region(it) + &processes_of(index, plan)));
+    }
+    if !plan.syncs.is_empty() {
+        lines.blank();
+        lines.line(0, &format!("sync objects{}", in_each_copy(plan)));
+    }
+    for it in &plan.syncs {
+        lines.line(1, &sync::object(it));
     }
     for it in &plan.teams {
         lines.blank();
@@ -262,6 +271,7 @@ fn program(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
     for op in &team.ops {
         match op {
             Op::Again { .. } | Op::EndMeasure { .. } => depth -= 1,
+            Op::Sync(it) if !it.act.comes() => depth -= 1,
             _ => lines.line(depth, &step(op, team, plan)),
         }
         if matches!(
@@ -269,6 +279,9 @@ fn program(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
             Op::Loop { .. } | Op::During { .. } | Op::Forever { .. } | Op::Measure { .. }
         ) {
             depth += 1;
+        }
+        if let Op::Sync(it) = op {
+            depth += usize::from(it.act.opens());
         }
     }
 }
@@ -287,6 +300,7 @@ fn step(op: &Op, team: &TeamPlan, plan: &Plan) -> String {
         Op::Spawn { team } => format!("spawn {}", plan.teams[*team as usize].name),
         Op::Join { team } => format!("join {}", plan.teams[*team as usize].name),
         Op::Use(it) => use_of_memory(it, plan),
+        Op::Sync(it) => sync::step(it, plan),
         Op::Forever { .. } => "forever".to_owned(),
         Op::Measure { measure } => format!("measure {}", team.measures[*measure as usize]),
         Op::Work { kind, amount } => {

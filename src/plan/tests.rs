@@ -6,6 +6,7 @@ mod plans;
 mod processes;
 mod property;
 mod refusals;
+mod sync;
 
 use super::{Overrides, Plan, PlanError};
 use crate::host::{Host, Topology};

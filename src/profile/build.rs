@@ -12,6 +12,8 @@ use crate::profile::{
 };
 use std::time::Duration;
 
+mod sync;
+
 impl From<&str> for Word {
     fn from(text: &str) -> Word {
         Word { text: text.to_owned(), span: 0..0 }
@@ -104,6 +106,7 @@ impl Profile {
             channels: Vec::new(),
             memory: Vec::new(),
             processes: Vec::new(),
+            syncs: Vec::new(),
             teams: Vec::new(),
         }
     }

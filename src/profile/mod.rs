@@ -16,11 +16,13 @@ mod on;
 mod parse;
 mod print;
 pub mod reference;
+mod sync;
 
 pub use bind::{Bound, Setting, SettingError};
 pub use expr::{Expr, Span};
 pub use fault::{Fault, Faults};
 pub use on::On;
+pub use sync::{Sort, SyncAct, SyncObject, SyncStep, SyncVerb};
 
 use crate::base::Unit;
 
@@ -54,6 +56,8 @@ pub struct Profile {
     pub memory: Vec<Region>,
     /// The processes of each instance; empty: it is one.
     pub processes: Vec<Process>,
+    /// Barriers, locks, group commits and safepoints.
+    pub syncs: Vec<SyncObject>,
     pub teams: Vec<Team>,
 }
 
@@ -291,6 +295,8 @@ pub enum Action {
     },
     /// Use memory.
     Use(Box<Use>),
+    /// Meet others at a barrier, a lock, a group commit or a safepoint.
+    Sync(Box<SyncStep>),
     /// Any step that only burns or passes time, by its verb (`spin`, `work`, `sleep`): the rows of
     /// `step::work` say which verbs exist and what their amount counts.
     Act {

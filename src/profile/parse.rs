@@ -11,6 +11,7 @@ mod number;
 mod param;
 mod reader;
 mod steps;
+mod sync;
 mod team;
 #[cfg(test)]
 mod tests;
@@ -109,6 +110,7 @@ impl Reader<'_> {
             Some((_, value)) => self.processes(value),
             None => Vec::new(),
         };
+        let syncs = self.syncs(table);
         let teams = match self.required(table, "team") {
             Some(value) => self.teams(value),
             None => Vec::new(),
@@ -130,6 +132,7 @@ impl Reader<'_> {
             channels,
             memory,
             processes,
+            syncs,
             teams,
         }
     }

@@ -11,6 +11,8 @@ use crate::profile::{
 };
 use std::fmt::Write;
 
+mod sync;
+
 impl Profile {
     /// The profile in the language of its files.
     pub fn to_toml(&self) -> String {
@@ -45,6 +47,7 @@ impl Profile {
         self.channels.iter().for_each(|channel| print_channel(&mut out, channel));
         self.memory.iter().for_each(|region| print_region(&mut out, region));
         self.processes.iter().for_each(|process| print_process(&mut out, process));
+        self.syncs.iter().for_each(|object| sync::print_object(&mut out, object));
         self.teams.iter().for_each(|team| print_team(&mut out, team));
         out
     }
@@ -278,6 +281,7 @@ fn step(step: &Step, depth: usize) -> String {
         Action::Spawn { team } => inline(&[("spawn", word(team))]),
         Action::Join { team } => inline(&[("join", word(team))]),
         Action::Use(it) => use_of_memory(it),
+        Action::Sync(it) => sync::step(it, depth),
         Action::Act { verb, amount } => inline(&[(&key(&verb.text), number(amount))]),
     }
 }

@@ -6,8 +6,8 @@
 use crate::base::unit;
 use crate::profile::expr::Function;
 use crate::profile::keys::{
-    Absent, CGROUP, CHANNEL, CONDITION, DEADLINE, FACTS, Form, KeyRow, MEMBER, MEMORY, NUMBER_MAX,
-    PARAM, PROCESS, PROFILE, TEAM, UCLAMP, VERBS,
+    Absent, BARRIER, CGROUP, CHANNEL, COMMIT, CONDITION, DEADLINE, FACTS, Form, KeyRow, LOCK,
+    MEMBER, MEMORY, NUMBER_MAX, PARAM, PROCESS, PROFILE, TEAM, UCLAMP, VERBS,
 };
 use crate::profile::parse::described_range;
 
@@ -21,6 +21,9 @@ pub fn tables() -> Vec<(&'static str, String)> {
         ("cgroup-keys", keys(CGROUP)),
         ("memory-keys", keys(MEMORY)),
         ("process-keys", keys(PROCESS)),
+        ("barrier-keys", keys(BARRIER)),
+        ("lock-keys", keys(LOCK)),
+        ("commit-keys", keys(COMMIT)),
         ("verb-options", options()),
         ("team-keys", keys(TEAM)),
         ("uclamp-keys", keys(UCLAMP)),
@@ -242,6 +245,8 @@ mod tests {
                  [channel.inbox]\nkind = \"pipe\"\n[channel.door]\nkind = \"futex\"\n\
                  [memory.area]\nbytes = 1\n[memory.a]\nbytes = 1\n[memory.b]\nbytes = 1\n\
                  [memory.c]\nbytes = 1\n\
+                 [barrier.phase]\n[lock.rows]\ncount = 8\n[commit.log]\nflush = '1us'\n\
+                 [safepoint.gc]\n\
                  [team.t]\nsize = 1\nsteps = [ {step} ]\n"
             );
             let source = Source { path: String::new(), text };

@@ -6,7 +6,7 @@ use super::layout::Layout;
 use super::memory::{Kernel, Memory, TaskState};
 use super::recording::{
     Begun, KernelCounts, Messages, Migrations, MovedBytes, PerPhase, Series, SeriesKind,
-    TaskRecord, TeamRecord,
+    SyncRecord, TaskRecord, TeamRecord,
 };
 use crate::base::bucket::BUCKETS;
 use crate::base::{CpuId, NodeId, Reading, State};
@@ -167,6 +167,27 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord>
     tasks.iter().enumerate().map(one).collect()
 }
 
+/// What each team did at each of its sync objects; `objects`: which these are, by team.
+pub fn syncs(memory: &Memory, tasks: &[TaskId], objects: &[Vec<u32>]) -> Vec<SyncRecord> {
+    let mut records = Vec::new();
+    for (team, objects) in objects.iter().enumerate() {
+        for (at, &object) in objects.iter().enumerate() {
+            let mut sum = SyncRecord { team, object: object as usize, ..SyncRecord::default() };
+            for (number, _) in tasks.iter().enumerate().filter(|(_, task)| task.team == team) {
+                let counts = &memory.sync_counts(number, objects.len())[at];
+                sum.passes += per_phase(&counts.passes);
+                sum.led += per_phase(&counts.led);
+                sum.leads += counts.leads.load(Relaxed);
+                sum.spun += counts.spun.load(Relaxed);
+                sum.slept += counts.slept.load(Relaxed);
+                sum.unstamped += counts.unstamped.load(Relaxed);
+            }
+            records.push(sum);
+        }
+    }
+    records
+}
+
 fn blocks(memory: &Memory, task: usize, clock: Clock) -> Option<[u64; 2]> {
     let slot = memory.slot(task);
     let kept = |word: &AtomicU64| word.load(Relaxed).checked_sub(1).map(|ticks| clock.ns(ticks));
@@ -271,12 +292,18 @@ mod tests {
     use crate::record::layout::{Spec, Team};
 
     fn memory() -> Memory {
-        let team = |receives| Team { receives, measures: Vec::new() };
+        let team = |receives| Team {
+            receives,
+            measures: Vec::new(),
+            syncs: Vec::new(),
+            pauses: Vec::new(),
+        };
         let spec = Spec {
             cpus: Vec::new(),
             teams: vec![team(true), team(false)],
             n_tasks: 2,
             channels: Vec::new(),
+            sync_bytes: Vec::new(),
             copies: 1,
             spaces: 1,
             n_regions: 0,

@@ -4,12 +4,12 @@
 //! plans.
 //!
 //! ```text
-//! control | region addresses | task slots | channels: state and stamp rings | a shard for each CPU
-//! slot: what a task keeps | extremes of each series | bytes of memory steps by node
+//! control | region addresses | task slots | channels: state and stamp rings; sync objects | shards
+//! slot: what a task keeps | extremes of each series | bytes of memory steps by node | sync objects
 //! shard: counters of each team | histogram of each series
 //! ```
 
-use super::memory::{Control, Extremes, MovedOnNode, TaskSlot, TeamShard};
+use super::memory::{Control, Extremes, MovedOnNode, SyncCounts, TaskSlot, TeamShard};
 use super::recording::SeriesKind;
 use super::stamp;
 use crate::base::bucket::BUCKETS;
@@ -25,6 +25,8 @@ pub struct Spec {
     pub n_tasks: usize,
     /// The channels of one copy.
     pub channels: Vec<Channel>,
+    /// State of each sync object of one copy (bytes).
+    pub sync_bytes: Vec<usize>,
     pub copies: usize,
     /// Address spaces.
     pub spaces: usize,
@@ -46,6 +48,10 @@ pub struct Team {
     /// Whether it waits on channels, so that it has wakeups to record.
     pub receives: bool,
     pub measures: Vec<String>,
+    /// The sync objects that it comes to.
+    pub syncs: Vec<String>,
+    /// The safepoints in whose pauses it helps.
+    pub pauses: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +76,11 @@ pub struct Layout {
     pub moved_on: usize,
     /// The nodes of the CPUs, sorted; none in a run without regions, which moves no bytes.
     pub moved_nodes: Vec<NodeId>,
+    /// From the start of a slot to what its task did at sync objects.
+    pub sync_counts: usize,
     channels: Vec<ChannelLayout>,
+    /// In the first copy.
+    syncs: Vec<usize>,
     copy_stride: usize,
     pub shards: usize,
     pub shard_stride: usize,
@@ -100,6 +110,11 @@ pub struct TeamLayout {
     pub found_ready: u16,
     pub between_migrations: u16,
     pub first_measure: u16,
+    /// Waits at its sync objects, in their order.
+    pub first_wait: u16,
+    pub n_syncs: usize,
+    /// Two for each of its safepoints: pauses, and times to get there.
+    pub first_pause: u16,
 }
 
 /// In place of a series that the team does not have.
@@ -122,8 +137,10 @@ impl Layout {
         let slots = regions + (n_region_words * 8).next_multiple_of(64);
         let moved_nodes = if spec.n_regions > 0 { nodes(&spec.cpus) } else { Vec::new() };
         let moved_on = size_of::<TaskSlot>() + most_series * size_of::<Extremes>();
-        let slot_bytes = moved_on + moved_nodes.len() * size_of::<MovedOnNode>();
-        let slot_stride = slot_bytes.next_multiple_of(64);
+        let moved_bytes = moved_nodes.len() * size_of::<MovedOnNode>();
+        let sync_counts = (moved_on + moved_bytes).next_multiple_of(64);
+        let most_syncs = teams.iter().map(|team| team.n_syncs).max().unwrap_or(0);
+        let slot_stride = sync_counts + most_syncs * size_of::<SyncCounts>();
         let mut at = slots + spec.n_tasks * slot_stride;
         let first_channel = at;
         let mut channels = Vec::new();
@@ -132,6 +149,11 @@ impl Layout {
             let stride = ring + channel.ring_entries.map_or(0, stamp::ring_bytes);
             channels.push(ChannelLayout { first: at, stride, ring });
             at += channel.count * stride;
+        }
+        let mut syncs = Vec::new();
+        for bytes in &spec.sync_bytes {
+            syncs.push(at);
+            at += bytes.next_multiple_of(64);
         }
         let copy_stride = at - first_channel;
 
@@ -151,7 +173,9 @@ impl Layout {
             slot_stride,
             moved_on,
             moved_nodes,
+            sync_counts,
             channels,
+            syncs,
             copy_stride,
             shards,
             shard_stride,
@@ -167,6 +191,11 @@ impl Layout {
         let layout = self.channels[channel];
         let state = layout.first + copy * self.copy_stride + instance * layout.stride;
         (state, state + layout.ring)
+    }
+
+    /// Where the state of a sync object is.
+    pub fn sync(&self, copy: usize, object: usize) -> usize {
+        self.syncs[object] + copy * self.copy_stride
     }
 }
 
@@ -210,6 +239,13 @@ impl TeamLayout {
         }
         let first_measure = kinds.len() as u16;
         kinds.extend(team.measures.iter().cloned().map(SeriesKind::Measure));
+        let first_wait = kinds.len() as u16;
+        kinds.extend(team.syncs.iter().cloned().map(SeriesKind::Wait));
+        let first_pause = kinds.len() as u16;
+        for name in &team.pauses {
+            kinds.push(SeriesKind::Pause(name.clone()));
+            kinds.push(SeriesKind::ToSafepoint(name.clone()));
+        }
         TeamLayout {
             first_series,
             kinds,
@@ -217,6 +253,9 @@ impl TeamLayout {
             found_ready,
             between_migrations: 0,
             first_measure,
+            first_wait,
+            n_syncs: team.syncs.len(),
+            first_pause,
         }
     }
 }
@@ -246,14 +285,20 @@ mod tests {
         Spec {
             cpus: vec![cpu(0, 0, 0, 0), cpu(1, 1, 0, 0)],
             teams: vec![
-                Team { receives: true, measures: vec![] },
-                Team { receives: false, measures: vec!["round_trip".to_owned()] },
+                Team { receives: true, measures: vec![], syncs: vec![], pauses: vec![] },
+                Team {
+                    receives: false,
+                    measures: vec!["round_trip".to_owned()],
+                    syncs: vec!["phase".to_owned(), "log".to_owned()],
+                    pauses: vec!["gc".to_owned()],
+                },
             ],
             n_tasks,
             channels: vec![
                 Channel { count: 3, state_bytes: 8, ring_entries: Some(4) },
                 Channel { count: 2, state_bytes: 0, ring_entries: None },
             ],
+            sync_bytes: vec![64, 100],
             copies: 2,
             spaces: 2,
             n_regions: 3,
@@ -279,7 +324,10 @@ mod tests {
         assert_eq!(layout.channel(0, 0, 1).0, ring + stamp::ring_bytes(4));
         assert_eq!(layout.channel(0, 1, 0).0, layout.channel(0, 0, 2).1 + stamp::ring_bytes(4));
         assert_eq!(layout.channel(1, 0, 0).0 - first, layout.copy_stride);
-        assert!(layout.channel(1, 1, 1).0 <= layout.shards);
+        assert!(layout.sync(0, 0) >= layout.channel(0, 1, 1).0);
+        assert_eq!(layout.sync(0, 1), layout.sync(0, 0) + 64);
+        assert_eq!(layout.sync(1, 1), layout.sync(0, 1) + layout.copy_stride);
+        assert!(layout.sync(1, 1) + 100 <= layout.shards);
         assert_eq!(layout.shards % 4096, 0);
         assert_eq!(layout.bytes, layout.shards + 2 * layout.shard_stride);
     }
@@ -288,8 +336,8 @@ mod tests {
     fn series_of_teams_are_apart() {
         let layout = Layout::new(spec(1));
         let kinds: Vec<usize> = layout.teams.iter().map(|team| team.kinds.len()).collect();
-        assert_eq!(kinds, [1 + 1 + 4, 1 + 1]);
+        assert_eq!(kinds, [1 + 1 + 4, 1 + 1 + 2 + 2]);
         assert_eq!(layout.teams[1].first_series, 6);
-        assert_eq!(layout.n_series, 8);
+        assert_eq!(layout.n_series, 12);
     }
 }

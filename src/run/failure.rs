@@ -8,6 +8,7 @@ use crate::record::gather::TaskId;
 use crate::record::memory::{Memory, TaskSlot, TaskState};
 use crate::record::recording::Failure;
 use crate::step::channel::{Call, Hitch};
+use crate::step::sync;
 use crate::sys::{Errno, signal};
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
@@ -64,6 +65,16 @@ impl Failed {
             Hitch::Failed { call: Call::Write, errno } => (Tried::Write, errno),
             Hitch::Failed { call: Call::FutexWait, errno } => (Tried::FutexWait, errno),
             Hitch::Failed { call: Call::FutexWake, errno } => (Tried::FutexWake, errno),
+        };
+        Some(Failed { op: op as u32, tried, errno })
+    }
+
+    /// The same of a hitch at a sync object.
+    pub(super) fn of_sync(op: usize, hitch: sync::Hitch) -> Option<Failed> {
+        let (tried, errno) = match hitch {
+            sync::Hitch::Interrupted => return None,
+            sync::Hitch::Failed { call: sync::Call::FutexWait, errno } => (Tried::FutexWait, errno),
+            sync::Hitch::Failed { call: sync::Call::FutexWake, errno } => (Tried::FutexWake, errno),
         };
         Some(Failed { op: op as u32, tried, errno })
     }
@@ -168,6 +179,9 @@ pub(super) fn step_words(plan: &Plan, op: &Op) -> String {
         Op::During { .. } => "during".to_owned(),
         Op::Spawn { team } => format!("spawn {}", plan.teams[*team as usize].name),
         Op::Join { team } => format!("join {}", plan.teams[*team as usize].name),
+        Op::Sync(it) => {
+            format!("{} {}", it.act.word(), plan.syncs[it.object as usize].name)
+        }
         Op::Use(it) => format!("{} {}", it.verb, plan.memory[it.at.region as usize].name),
         Op::Forever { .. } => "forever".to_owned(),
         Op::Measure { .. } | Op::EndMeasure { .. } => "measure".to_owned(),

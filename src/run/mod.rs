@@ -22,6 +22,7 @@ mod failure;
 mod gate;
 pub mod leader;
 mod leftovers;
+mod meet;
 mod program;
 mod residence;
 mod roster;

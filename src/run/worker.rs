@@ -21,7 +21,7 @@ use crate::record::recorder::Since;
 use crate::record::stamp::Stamp;
 use crate::step::channel::{Channel, Hitch};
 use crate::step::memory::{self, Span};
-use crate::step::work::Tools;
+use crate::step::work::{self, Tools};
 use crate::sys::policy::{Policy, with_thread_policy};
 use crate::sys::scheduling::{self, Attributes};
 use crate::sys::thread::Seeds;
@@ -67,7 +67,7 @@ pub(super) struct Worker<'a> {
 }
 
 /// Why a task stops before its last step.
-enum Stop {
+pub(super) enum Stop {
     /// The window is over.
     Over,
     Failed(Failed),
@@ -168,6 +168,10 @@ impl Worker<'_> {
     /// The step loop.
     fn steps(&mut self) -> Result<(), Stop> {
         let done = self.rounds();
+        self.give_back();
+        if done.is_ok() {
+            self.leave_safepoints();
+        }
         self.recorder.end();
         done
     }
@@ -218,6 +222,7 @@ impl Worker<'_> {
                     }
                 }
                 Step::Use { using } => self.use_memory(using)?,
+                Step::Meet { meet } => self.meet(at, meet)?,
                 Step::Spawn { first, n } => self.spawn(at, first, n)?,
                 Step::Join { at_work } => self.join(at, at_work)?,
                 Step::Nothing => {}
@@ -225,22 +230,24 @@ impl Worker<'_> {
                 Step::EndMeasure { begin, measure } => {
                     self.recorder.measured(measure, self.program.numbers[begin]);
                 }
-                Step::Work { kind, amount } => {
-                    if kind.sleeps {
-                        self.recorder.look(Since::Running);
-                    }
-                    let memory = self.memory;
-                    let over = || Phase::of(memory.control().phase.load(Relaxed)) == Phase::After;
-                    let (clock, rounds_per_us) = (self.clock, self.rounds_per_us);
-                    (kind.perform)(amount, &Tools { clock, rounds_per_us, stop: &over });
-                    self.recorder.time_passed();
-                    let sleeping = if kind.sleeps { Since::Sleeping } else { Since::Running };
-                    self.recorder.look(sleeping);
-                }
+                Step::Work { kind, amount } => self.work(kind, amount),
             }
             at += 1;
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    pub(super) fn work(&mut self, kind: &work::Kind, amount: u64) {
+        if kind.sleeps {
+            self.recorder.look(Since::Running);
+        }
+        let memory = self.memory;
+        let over = || Phase::of(memory.control().phase.load(Relaxed)) == Phase::After;
+        let (clock, rounds_per_us) = (self.clock, self.rounds_per_us);
+        (kind.perform)(amount, &Tools { clock, rounds_per_us, stop: &over });
+        self.recorder.time_passed();
+        self.recorder.look(if kind.sleeps { Since::Sleeping } else { Since::Running });
     }
 
     #[inline(never)]

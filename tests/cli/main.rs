@@ -20,6 +20,7 @@ mod seccomp;
 mod signals;
 mod stalls;
 mod streams;
+mod sync;
 
 use serde_json::Value;
 use std::process::{Command, Output};

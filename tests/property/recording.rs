@@ -257,12 +257,15 @@ fn spec(cpus: &[Cpu]) -> Spec {
     let team = |measures: &[&str]| Team {
         receives: true,
         measures: measures.iter().map(ToString::to_string).collect(),
+        syncs: Vec::new(),
+        pauses: Vec::new(),
     };
     Spec {
         cpus: cpus.to_vec(),
         teams: vec![team(&["block"]), team(&["block", "other"])],
         n_tasks: 2,
         channels: Vec::new(),
+        sync_bytes: Vec::new(),
         copies: 1,
         spaces: 1,
         n_regions: 0,

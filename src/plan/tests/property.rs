@@ -1,7 +1,7 @@
 //! Any small profile plans or faults, and what plans keeps its promises.
 
 use super::*;
-use crate::plan::{Op, Pick, Space, memory, show, traffic};
+use crate::plan::{Act, Op, Pick, Space, SyncSort, memory, show, traffic};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -43,6 +43,19 @@ fn use_of_memory() -> impl Strategy<Value = String> {
     })
 }
 
+fn sync() -> impl Strategy<Value = String> {
+    const STEPS: [&str; 7] = [
+        "{ barrier = 'phase' }",
+        "{ commit = 'log' }",
+        "{ safepoint = 'gc' }",
+        "{ collect = 'gc' }",
+        "{ pause = 'gc', steps = [ { spin = '1us' } ] }",
+        "{ lock = 'rows[any]', skew = 1, steps = [ { spin = '1us' } ] }",
+        "{ lock = 'rows[me]', steps = [ { lock = 'root', steps = [ { spin = '1us' } ] } ] }",
+    ];
+    prop::sample::select(&STEPS[..]).prop_map(str::to_owned)
+}
+
 fn step() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         4 => use_of_memory(),
@@ -51,6 +64,7 @@ fn step() -> impl Strategy<Value = String> {
         8 => address().prop_map(|it| format!("{{ send = '{it}' }}, {{ receive = '{it}' }}")),
         1 => address().prop_map(|to| format!("{{ send = '{to}' }}")),
         1 => address().prop_map(|from| format!("{{ receive = '{from}' }}")),
+        3 => sync(),
         4 => number().prop_map(|n| format!("{{ spin = '({n}) * 1us' }}")),
     ];
     leaf.prop_recursive(3, 8, 3, |inner| {
@@ -133,7 +147,8 @@ fn text() -> impl Strategy<Value = String> {
                  [param]\nn = {{ default = 2, about = 'n' }}\n\
                  [channel.one]\nkind = '{kind}'\n\
                  [channel.many]\nkind = '{kind}'\ncount = 'max({count}, 2)'\n\
-                 {regions}{teams}"
+                 [barrier.phase]\n[lock.rows]\ncount = 3\n[lock.root]\n[commit.log]\n\
+                 flush = '1us'\n[safepoint.gc]\n{regions}{teams}"
             )
         },
     )
@@ -218,6 +233,28 @@ fn spaces_are_apart(plan: &Plan) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Members have numbers of their own, blocks end, and nobody waits for more than there are.
+fn meetings_are_whole(plan: &Plan) -> Result<(), TestCaseError> {
+    for (index, object) in (0..).zip(&plan.syncs) {
+        let mut numbers: Vec<u32> = Vec::new();
+        for (team, of_team) in plan.teams.iter().enumerate() {
+            if of_team.syncs().contains(&index) {
+                let first = plan.first_member(index, team);
+                numbers.extend(first..first + of_team.size);
+            }
+            let acts = || of_team.acts_at(index);
+            let begins = acts().filter(|act| matches!(act, Act::Lock { .. } | Act::Pause));
+            let ends = acts().filter(|act| matches!(act, Act::Unlock { .. } | Act::Resume { .. }));
+            prop_assert_eq!(begins.count(), ends.count());
+        }
+        prop_assert_eq!(numbers, (0..object.members).collect::<Vec<u32>>());
+        if let SyncSort::Barrier { parties, .. } = object.sort {
+            prop_assert!(parties <= object.members);
+        }
+    }
+    Ok(())
+}
+
 /// Each team starts at the gate or is spawned by one step, which is done once.
 fn teams_start_once(plan: &Plan) -> Result<(), TestCaseError> {
     for (index, team) in plan.teams.iter().enumerate() {
@@ -230,6 +267,7 @@ fn teams_start_once(plan: &Plan) -> Result<(), TestCaseError> {
 
 fn keeps_its_promises(plan: &Plan, host: &Host) -> Result<(), TestCaseError> {
     regions_are_whole(plan)?;
+    meetings_are_whole(plan)?;
     teams_start_once(plan)?;
     spaces_are_apart(plan)?;
     for team in &plan.teams {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::profile::keys::FORMS;
-use crate::profile::{Source, catalogue};
+use crate::profile::{Source, SyncObject, catalogue};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -95,7 +95,21 @@ fn use_of_memory() -> impl Strategy<Value = Step> {
     )
 }
 
-/// Sound steps, in a team of a profile with the channel `c` and the regions `r` and `q`.
+/// Steps at the objects `b`, `l`, `g` and `s`.
+fn sync_steps() -> Vec<Step> {
+    let inside = || [Step::act("spin", Duration::from_nanos(5))];
+    vec![
+        Step::barrier("b"),
+        Step::lock("l[any]", inside()).skewed("n / 100").mode("read"),
+        Step::lock("l[me % 2]", inside()),
+        Step::commit("g"),
+        Step::safepoint("s"),
+        Step::collect("s"),
+        Step::pause("s", inside()),
+    ]
+}
+
+/// Sound steps, in a team of a profile with the channel `c`, the regions `r` and `q`, and objects.
 fn step() -> impl Strategy<Value = Step> {
     let count = prop_oneof![Just("2"), Just("n * 3"), Just("cpus - (n - 1)"), Just("me % 2")];
     let address = prop_oneof![Just("c[me]"), Just("c[*]"), Just("c[next]"), Just("c[any]")];
@@ -107,6 +121,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(verb, ns)| Step::act(&verb, Duration::from_nanos(ns))),
         use_of_memory(),
         Just(Step::spawn("t0")),
+        prop::sample::select(sync_steps()),
         Just(Step::join("w")),
     ];
     leaf.prop_recursive(3, 12, 3, move |inner| {
@@ -186,7 +201,11 @@ prop_compose! {
             .param(Param::number("s", format!("{share}%").as_str()).at_most(1))
             .param(Param::word("w", "threads").choices(choices.iter().copied()))
             .channel(Channel::new("c", "pipe").count("n + 1").bytes("4 KiB"))
-            .memory(regions.0).memory(regions.1);
+            .memory(regions.0).memory(regions.1)
+            .sync(SyncObject::barrier("b", if nodes.is_some() { "spin" } else { "how" }))
+            .sync(SyncObject::lock("l", "mutex").count("n + 2"))
+            .sync(SyncObject::commit("g", Duration::from_nanos(n.into())))
+            .sync(SyncObject::safepoint("s"));
         let words = [("acc", "read"), ("st", "gate"), ("h", "never"), ("place", "any")];
         for (name, word) in words {
             profile = profile.param(Param::word(name, word));

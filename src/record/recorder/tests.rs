@@ -18,9 +18,10 @@ fn memory() -> Memory {
     };
     let spec = Spec {
         cpus: (0..8).map(cpu).collect(),
-        teams: vec![Team { receives: true, measures: vec![] }],
+        teams: vec![Team { receives: true, measures: vec![], syncs: vec![], pauses: vec![] }],
         n_tasks: 1,
         channels: vec![],
+        sync_bytes: vec![],
         copies: 1,
         spaces: 1,
         n_regions: 1,

@@ -4,6 +4,7 @@
 
 use super::Coordinator;
 use crate::base::Reading;
+use crate::plan::TeamPlan;
 use crate::record::gather;
 use crate::record::recording::Recording;
 use crate::record::timeline::SpaceRecord;
@@ -34,6 +35,7 @@ impl Coordinator<'_> {
         let ids = roster::task_ids(self.plan);
         let Seen { timeline, vmstat, scan_seq, cgroups } =
             self.sampler.take().map(Sampler::end).unwrap_or_default();
+        let objects: Vec<Vec<u32>> = self.plan.teams.iter().map(TeamPlan::syncs).collect();
         let (negative_differences, strangers) = gather::oddities(self.memory);
         if strangers > 0 {
             let note = format!("tasks were seen {strangers} times on CPUs that are not allowed");
@@ -50,6 +52,7 @@ impl Coordinator<'_> {
             teams: gather::teams(self.memory, &roster::team_ids(self.plan), self.pace.clock),
             tasks: gather::tasks(self.memory, &ids, self.pace.clock),
             spaces: self.spaces(scan_seq),
+            syncs: gather::syncs(self.memory, &ids, &objects),
             cgroups,
             timeline,
             vmstat,
