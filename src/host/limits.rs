@@ -78,8 +78,8 @@ fn user(status: &str, id: Id) -> Option<u32> {
     ids.split_whitespace().nth(id as usize)?.parse().ok()
 }
 
-/// Threads of all processes of a user that can be seen, for which each of them is read: RLIMIT_NPROC counts them by the real user
-/// (kernel/fork.c, copy_process, v6.12).
+/// Threads of all processes of a user that can be seen, each of which is read: RLIMIT_NPROC counts
+/// them by the real user (kernel/fork.c, copy_process, v6.12).
 fn tasks_of_user(root: &Root, wanted: u32) -> Option<u64> {
     let names = root.names("/proc");
     let processes = names.value()?.iter().filter(|name| name.parse::<u32>().is_ok());
