@@ -228,6 +228,14 @@ mod tests {
     }
 
     #[test]
+    fn long_facts_are_broken_at_their_commas() {
+        let check = |fact, expected: &[&str]| assert_eq!(pieces(fact, 8), expected, "{fact}");
+        check("a 1, b 2", &["a 1, b 2"]);
+        check("a 1, b 2, c 3", &["a 1,", "b 2, c 3"]);
+        check("longer than a line", &["longer than a line"]);
+    }
+
+    #[test]
     fn names_from_a_profile_are_no_markup() {
         let mut report = fixture::reports()["memory_moved"].clone();
         report.profile.name = "a<b>&\"c\"".to_owned();
