@@ -99,6 +99,8 @@ plain! {
         pub begun: AtomicU64,
         /// CPU time that it had used when it was ready (ns).
         pub ready: AtomicU64,
+        /// How long it had waited for a CPU by then (ns), if it had memory to touch.
+        pub ready_delay: AtomicU64,
         /// In the window: how long its first measured block took, and the last one so far (ticks,
         /// plus one; 0 without any).
         pub first_block: AtomicU64,

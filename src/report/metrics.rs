@@ -195,10 +195,10 @@ fn busy(case: &Case<'_>, of: &Kernel) -> Value {
     ratio(run_ns.max(0.0), case.recording.elapsed_ns, "the run has no length")
 }
 
-/// The same with the time of waiting for one, which the kernel has over whole lives only.
+/// The same with the time of waiting for one.
 fn runnable(case: &Case<'_>, of: &Kernel) -> Value {
-    let delay_ns = kernel(&of.totals.run_delay_ns)?;
-    let delayed = ratio(delay_ns, case.recording.elapsed_ns, "the run has no length")?;
+    let delay_ns = kernel(&of.totals.run_delay_ns)? - of.ready_delay_ns as f64;
+    let delayed = ratio(delay_ns.max(0.0), case.recording.elapsed_ns, "the run has no length")?;
     Ok(busy(case, of)? + delayed)
 }
 

@@ -103,7 +103,7 @@ pub(super) fn describe(plan: &Plan, memory: &Memory, ids: &[TaskId], task: usize
         if let Some(process) = plan.process_name(id.copy, id.team) {
             error += &format!(" ({process})");
         }
-        return named("unknown".to_owned(), "none", error);
+        return named("unknown".to_owned(), Failure::NO_CALL, error);
     }
     let tried = slot.failed_call.load(Relaxed);
     let words = WORDS.iter().find(|(code, _)| *code as u32 == tried).map(|&(_, words)| words);
