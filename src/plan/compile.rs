@@ -3,6 +3,8 @@
 //! What does nothing is left out: loops of no rounds, work of no amount. Must not know: members;
 //! whatever depends on `me` is checked in `traffic.rs`.
 
+mod flow;
+
 use super::number::{self, Wanted};
 use super::resolve::{ChannelWords, message_size};
 use super::scope::{Scope, unknown_word};
@@ -109,6 +111,7 @@ impl Compiler<'_> {
                 Flow::GoesOn
             }
             Action::Repeat { count, steps } => self.repeat(count, steps, &step.span),
+            Action::Flow(flow) => self.flow(flow, &step.span),
             Action::During { time, steps } => self.during(time, steps, &step.span),
             Action::Spawn { team } => {
                 if let Some(team) = self.team(team, "spawned") {
@@ -310,11 +313,7 @@ impl Compiler<'_> {
         let again = Op::Again { begin: begin as u32 };
         self.push(again, span);
         let after = self.program.ops.len() as u32;
-        if let Op::Loop { end, .. } | Op::During { end, .. } | Op::Forever { end } =
-            &mut self.program.ops[begin]
-        {
-            *end = after;
-        }
+        self.program.ops[begin].set_end(after);
         flow
     }
 

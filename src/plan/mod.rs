@@ -11,6 +11,7 @@ mod cgroups;
 mod check;
 mod compile;
 mod error;
+pub mod flow;
 mod hash;
 mod memory;
 mod needs;
@@ -287,6 +288,12 @@ pub enum Op {
     /// Do the operations before `end` until this time has passed (ns).
     During {
         time: Amount,
+        end: u32,
+    },
+    /// Who does what follows, and which of it.
+    Flow(Box<flow::Flow>),
+    /// Past the block that ends at `end`.
+    Leave {
         end: u32,
     },
     /// Start the tasks of a team, in this copy.

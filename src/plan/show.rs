@@ -242,12 +242,16 @@ fn program(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
     }
     for op in &team.ops {
         match op {
-            Op::Again { .. } | Op::EndMeasure { .. } => depth -= 1,
+            Op::Again { .. } | Op::EndMeasure { .. } | Op::Leave { .. } => depth -= 1,
             _ => lines.line(depth, &step(op, team, plan)),
         }
         if matches!(
             op,
-            Op::Loop { .. } | Op::During { .. } | Op::Forever { .. } | Op::Measure { .. }
+            Op::Loop { .. }
+                | Op::During { .. }
+                | Op::Forever { .. }
+                | Op::Measure { .. }
+                | Op::Flow(_)
         ) {
             depth += 1;
         }
@@ -274,7 +278,8 @@ fn step(op: &Op, team: &TeamPlan, plan: &Plan) -> String {
             let unit = op.work().map_or(Unit::Count, |kind| kind.unit);
             format!("{kind} {}", self::amount(amount, unit))
         }
-        Op::Again { .. } | Op::EndMeasure { .. } => String::new(),
+        Op::Flow(flow) => flow.words(),
+        Op::Again { .. } | Op::EndMeasure { .. } | Op::Leave { .. } => String::new(),
     }
 }
 

@@ -73,12 +73,7 @@ fn spawned(team: &TeamPlan, declared: Span, spawns: &[At<'_>], faults: &mut Vec<
             "spawn from a team that starts at the gate",
         );
     }
-    let inside = |op: &Op| match op {
-        Op::Loop { end, .. } | Op::During { end, .. } | Op::Forever { end } => {
-            spawn.op < *end as usize
-        }
-        _ => false,
-    };
+    let inside = |op: &Op| op.end().is_some_and(|end| spawn.op < end as usize);
     if spawn.team.ops[..spawn.op].iter().any(inside) {
         fault(
             format!("team `{name}` is spawned in a loop"),

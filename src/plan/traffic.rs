@@ -4,6 +4,7 @@
 //! factor; and a team whose members do the same only once. One copy stands for all. Must not
 //! know: kinds, limits.
 
+use super::flow::{self, Choice, Flow};
 use super::number::{self, Wanted};
 use super::{Amount, ChannelPlan, Op, Pick, Plan, TeamPlan};
 use crate::base::Unit;
@@ -156,6 +157,7 @@ fn depends_on_member(ops: &[Op]) -> bool {
         Op::Work { amount, .. } => matches!(amount, Amount::PerMember(_)),
         Op::During { time, .. } => matches!(time, Amount::PerMember(_)),
         Op::Use(it) => matches!(it.count, Amount::PerMember(_)),
+        Op::Flow(flow) => flow::depends_on_member(flow),
         _ => false,
     })
 }
@@ -209,6 +211,17 @@ impl Walk<'_> {
                     let wanted = Wanted::new("the count of accesses", Unit::Count, 0.0, NUMBER_MAX);
                     self.number(at, &it.count, me, &wanted);
                 }
+                Op::Flow(flow) => match **flow {
+                    Flow::Active { n, choose: Choice::Fixed, end } if me >= n => {
+                        at = end as usize;
+                        continue;
+                    }
+                    // How often the block is done is not known.
+                    Flow::Active { choose: Choice::Rotating | Choice::Random, end, .. }
+                    | Flow::Choose { end, .. } => around.push((end as usize, UNBOUNDED)),
+                    Flow::Active { choose: Choice::Fixed, .. } | Flow::Arm { .. } => {}
+                },
+                Op::Leave { .. } => {}
                 Op::Forever { end } => around.push((*end as usize, UNBOUNDED)),
                 Op::Send { channel, pick, .. } => {
                     let messages = rounds.saturating_mul(alike.into());

@@ -7,8 +7,8 @@
 use crate::base::Unit;
 use crate::profile::expr::Node;
 use crate::profile::{
-    Action, Address, Channel, Choice, Deadline, Expr, Faults, Param, ParamValue, Placement,
-    Profile, Region, Scheduling, Source, Step, Team, Use, Watch, Which, Word,
+    Action, Address, Arm, Channel, Choice, Deadline, Expr, Faults, Flow, Param, ParamValue,
+    Placement, Profile, Region, Scheduling, Source, Step, Team, Use, Watch, Which, Word,
 };
 use std::time::Duration;
 
@@ -385,6 +385,27 @@ impl Step {
 
     pub fn during(time: impl Into<Expr>, steps: impl IntoIterator<Item = Step>) -> Step {
         Action::During { time: time.into(), steps: steps.into_iter().collect() }.into()
+    }
+
+    /// Only this share of the team does the steps: `fixed`, `rotating` or `random` members.
+    pub fn active(
+        share: impl Into<Expr>,
+        choose: &str,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Step {
+        let (share, choose) = (share.into(), Word::from(choose));
+        let steps = steps.into_iter().collect();
+        Action::Flow(Box::new(Flow::Active { share, choose, steps })).into()
+    }
+
+    /// The steps of one of the arms, `random` or from a `deck`; [`Step::arm`] makes them.
+    pub fn choose(deal: &str, arms: impl IntoIterator<Item = Arm>) -> Step {
+        let arms = arms.into_iter().collect();
+        Action::Flow(Box::new(Flow::Choose { arms, deal: Word::from(deal) })).into()
+    }
+
+    pub fn arm(weight: impl Into<Expr>, steps: impl IntoIterator<Item = Step>) -> Arm {
+        Arm { weight: weight.into(), steps: steps.into_iter().collect() }
     }
 
     pub fn spawn(team: &str) -> Step {

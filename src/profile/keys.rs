@@ -22,6 +22,8 @@ pub enum Form {
     Texts,
     /// An array of steps.
     Steps,
+    /// An array of tables with these keys.
+    Tables(&'static [KeyRow]),
     /// A table of its own, with these keys; empty: the keys are names that the profile chooses.
     Table(&'static [KeyRow]),
 }
@@ -292,6 +294,10 @@ pub const SHARINGS: &[&str] = &["process", "all"];
 pub const ACCESSES: &[&str] = &["read", "write", "modify", "zero"];
 /// Over what a team can be spread.
 pub const SPREADS: &[&str] = &["node", "llc", "core", "cpu"];
+/// Who does the steps of an `active` block.
+pub const CHOICES: &[&str] = &["fixed", "rotating", "random"];
+/// How a `choose` step goes about it.
+pub const DEALS: &[&str] = &["random", "deck"];
 /// Scheduling policies.
 pub const POLICIES: &[&str] = &["other", "batch", "idle", "fifo", "rr", "deadline", "ext"];
 
@@ -329,6 +335,34 @@ const SKEW: KeyRow = row(
 const FROM: KeyRow = row("from", Form::Address, Required("\"b[me]\""), "what is read");
 const AND: KeyRow = row("and", Form::Address, Required("\"c[me]\""), "what is read besides");
 const STEPS: KeyRow = row("steps", Form::Steps, Required("[ ... ]"), "what is done in there");
+const CHOOSE: KeyRow = row(
+    "choose",
+    Form::Word(CHOICES),
+    Default("\"fixed\""),
+    "who: the first of the team; as many, beginning one further on in each round; or drawn anew in \
+     each round, the same for all. A round is how often the task has come here",
+);
+const DEAL: KeyRow = row(
+    "as",
+    Form::Word(DEALS),
+    Default("\"random\""),
+    "drawn each time, or dealt from a shuffled deck that has as many cards of each as it weighs",
+);
+
+/// The keys of an arm of `choose`.
+pub const ARM: &[KeyRow] = &[
+    row(
+        "weight",
+        Form::Number { unit: None, min: 0.0, max: WEIGHT_MAX },
+        Default("1"),
+        "how often it is chosen, against the others",
+    ),
+    STEPS,
+];
+
+/// The largest weight of an arm; and of all arms of a deck together, one card for each.
+pub const WEIGHT_MAX: f64 = 1e9;
+pub const DECK_MAX: f64 = 1000.0;
 
 /// The verbs that order, wake and wait. Whatever only burns or passes time is named by the rows
 /// of its mechanism.
@@ -451,6 +485,20 @@ pub const VERBS: &[VerbRow] = &[
         options: &[STEPS],
         example: "{ measure = \"request\", steps = [ ... ] }",
         about: "time the steps: a histogram `request` and a rate `requests_per_s`",
+    },
+    VerbRow {
+        verb: "active",
+        form: Form::Number { unit: Some(Unit::Share), min: 0.0, max: 1.0 },
+        options: &[CHOOSE, STEPS],
+        example: "{ active = \"1/3\", choose = \"rotating\", steps = [ ... ] }",
+        about: "only this share of the team (rounded up) does the steps; the others go on behind",
+    },
+    VerbRow {
+        verb: "choose",
+        form: Form::Tables(ARM),
+        options: &[DEAL],
+        example: "{ choose = [ { weight = 9, steps = [ ... ] }, { steps = [ ... ] } ] }",
+        about: "do the steps of one of these",
     },
 ];
 

@@ -11,6 +11,7 @@ mod build;
 pub mod catalogue;
 pub mod expr;
 pub mod fault;
+mod flow;
 pub mod keys;
 mod on;
 mod parse;
@@ -20,6 +21,7 @@ pub mod reference;
 pub use bind::{Bound, Setting, SettingError};
 pub use expr::{Expr, Span};
 pub use fault::{Fault, Faults};
+pub use flow::{Arm, Flow};
 pub use on::On;
 
 use crate::base::Unit;
@@ -241,6 +243,8 @@ pub enum Action {
         time: Expr,
         steps: Vec<Step>,
     },
+    /// Who does steps, and which.
+    Flow(Box<Flow>),
     /// Start the threads of a team.
     Spawn {
         team: Word,

@@ -6,8 +6,8 @@
 use crate::base::Unit;
 use crate::profile::keys::{FACTS, is_name};
 use crate::profile::{
-    Action, Address, Cgroup, Channel, Choice, Expr, Param, ParamValue, Profile, Region, Step, Team,
-    Use, Which, Word,
+    Action, Address, Arm, Cgroup, Channel, Choice, Expr, Flow, Param, ParamValue, Profile, Region,
+    Step, Team, Use, Which, Word,
 };
 use std::fmt::Write;
 
@@ -254,10 +254,31 @@ fn step(step: &Step, depth: usize) -> String {
         Action::During { time, steps: inner } => {
             inline(&[("during", number(time)), ("steps", steps(inner, depth))])
         }
+        Action::Flow(flow) => print_flow(flow, depth),
         Action::Spawn { team } => inline(&[("spawn", word(team))]),
         Action::Join { team } => inline(&[("join", word(team))]),
         Action::Use(it) => use_of_memory(it),
         Action::Act { verb, amount } => inline(&[(&key(&verb.text), number(amount))]),
+    }
+}
+
+fn print_flow(flow: &Flow, depth: usize) -> String {
+    match flow {
+        Flow::Active { share, choose, steps: inner } => inline(&[
+            ("active", number(share)),
+            ("choose", word(choose)),
+            ("steps", steps(inner, depth)),
+        ]),
+        Flow::Choose { arms, deal } => {
+            let indent = "    ".repeat(depth);
+            let arm = |arm: &Arm| {
+                let inner = steps(&arm.steps, depth + 1);
+                inline(&[("weight", number(&arm.weight)), ("steps", inner)])
+            };
+            let arms = arms.iter().map(|it| format!("{indent}    {},\n", arm(it)));
+            let arms = format!("[\n{}{indent}]", arms.collect::<String>());
+            inline(&[("choose", arms), ("as", word(deal))])
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::base::unit;
 use crate::profile::expr::Function;
 use crate::profile::keys::{
-    Absent, CGROUP, CHANNEL, DEADLINE, FACTS, Form, KeyRow, MEMBER, MEMORY, NUMBER_MAX, PARAM,
+    ARM, Absent, CGROUP, CHANNEL, DEADLINE, FACTS, Form, KeyRow, MEMBER, MEMORY, NUMBER_MAX, PARAM,
     PROFILE, TEAM, UCLAMP, VERBS,
 };
 use crate::profile::parse::described_range;
@@ -20,6 +20,7 @@ pub fn tables() -> Vec<(&'static str, String)> {
         ("cgroup-keys", keys(CGROUP)),
         ("memory-keys", keys(MEMORY)),
         ("verb-options", options()),
+        ("arm-keys", keys(ARM)),
         ("team-keys", keys(TEAM)),
         ("uclamp-keys", keys(UCLAMP)),
         ("deadline-keys", keys(DEADLINE)),
@@ -88,12 +89,17 @@ fn form(form: &Form) -> String {
         Form::Switch => "`true`, `false`".to_owned(),
         Form::Texts => "array of words".to_owned(),
         Form::Steps => "array of steps".to_owned(),
+        Form::Tables(rows) => format!("array of tables: {}", keys_of(rows)),
         Form::Table([]) => "table".to_owned(),
         Form::Table(rows) => {
-            let keys: Vec<&str> = rows.iter().map(|row| row.key).collect();
-            format!("table: {}", quoted(&keys))
+            format!("table: {}", keys_of(rows))
         }
     }
+}
+
+fn keys_of(rows: &[KeyRow]) -> String {
+    let keys: Vec<&str> = rows.iter().map(|row| row.key).collect();
+    quoted(&keys)
 }
 
 fn quoted(words: &[&str]) -> String {

@@ -17,6 +17,7 @@ mod coordinator;
 mod cost;
 mod crew;
 mod failure;
+mod flow;
 mod gate;
 pub mod leader;
 mod program;

@@ -4,6 +4,7 @@
 //! know: how steps are done (`worker.rs`).
 
 use super::areas::Areas;
+use super::flow::{Turn, Turns};
 use super::roster;
 use super::using::Using;
 use crate::base::Aligned;
@@ -70,6 +71,8 @@ pub(super) struct Program<'a> {
     pub steps: Vec<Step>,
     /// What `Step::Use` names.
     pub usings: Vec<Using<'a>>,
+    /// What `Step::Turn` remembers.
+    pub turns: Turns,
     /// A number for each step: rounds left of a loop, when a measure block began, whose turn is
     /// next.
     pub numbers: Aligned<u64>,
@@ -124,10 +127,19 @@ pub(super) enum Step {
         kind: &'static work::Kind,
         amount: u64,
     },
+    Turn(Turn),
     Nothing,
 }
 
 impl Step {
+    /// The end of the loop that begins there.
+    fn again(ops: &[Op], begin: usize) -> Step {
+        match ops[begin] {
+            Op::During { .. } => Step::AgainDuring { begin },
+            _ => Step::Again { begin },
+        }
+    }
+
     /// Starting a team of this copy, or waiting for it.
     fn of_team(op: &Op, plan: &Plan, copy: u32) -> Step {
         match op {
@@ -162,6 +174,19 @@ pub(super) enum Ends {
     },
 }
 
+impl Ends {
+    fn new(plan: &Plan, channels: &Channels<'_>, channel: u32, pick: &Pick, me: u32) -> Ends {
+        let first = channels.first[channel as usize];
+        let n = plan.channels[channel as usize].count as usize;
+        match pick {
+            Pick::All => Ends::Each { first, n },
+            Pick::Next => Ends::Next { first, n },
+            Pick::Any => Ends::Any { first, n },
+            Pick::At(which) => Ends::Each { first: first + which.of(me) as usize, n: 1 },
+        }
+    }
+}
+
 impl<'a> Program<'a> {
     /// The program of member `me` of a team in a copy.
     pub(super) fn new(
@@ -170,23 +195,16 @@ impl<'a> Program<'a> {
         channels: &Channels<'_>,
         areas: &'a Areas,
     ) -> Program<'a> {
+        let who = (plan, copy, team, me);
         let team = &plan.teams[team];
+        let mut turns = Turns::default();
         let mut usings = Vec::new();
         let mut measures = Vec::new();
         // A turn starts at the task's own index.
         let numbers = Aligned::new(u64::from(me), team.ops.len());
         let mut steps = Vec::with_capacity(team.ops.len());
         for (at, op) in team.ops.iter().enumerate() {
-            let ends = |channel: u32, pick: &Pick| {
-                let first = channels.first[channel as usize];
-                let n = plan.channels[channel as usize].count as usize;
-                match pick {
-                    Pick::All => Ends::Each { first, n },
-                    Pick::Next => Ends::Next { first, n },
-                    Pick::Any => Ends::Any { first, n },
-                    Pick::At(which) => Ends::Each { first: first + which.of(me) as usize, n: 1 },
-                }
-            };
+            let ends = |channel: u32, pick: &Pick| Ends::new(plan, channels, channel, pick, me);
             steps.push(match op {
                 Op::Send { channel, pick, bytes } => {
                     Step::Send { ends: ends(*channel, pick), bytes: *bytes as usize }
@@ -197,13 +215,8 @@ impl<'a> Program<'a> {
                 Op::Loop { count, end } => Step::Loop { count: count.of(me), end: *end as usize },
                 Op::Forever { .. } => Step::Forever,
                 Op::During { time, .. } => Step::During { ns: time.of(me) },
-                Op::Again { begin } => {
-                    let begin = *begin as usize;
-                    match team.ops[begin] {
-                        Op::During { .. } => Step::AgainDuring { begin },
-                        _ => Step::Again { begin },
-                    }
-                }
+                Op::Again { begin } => Step::again(&team.ops, *begin as usize),
+                Op::Flow(_) | Op::Leave { .. } => turns.step(who, at, op),
                 Op::Spawn { .. } | Op::Join { .. } => Step::of_team(op, plan, copy),
                 Op::Use(it) => {
                     let known = usings.len();
@@ -218,17 +231,16 @@ impl<'a> Program<'a> {
                     begin: measures.pop().unwrap_or(at),
                     measure: *measure as u16,
                 },
-                Op::Work { kind, amount } => match work::find(kind) {
-                    Some(kind) => Step::Work { kind, amount: amount.of(me) },
-                    // The plan knows the rows, so there is one.
-                    None => Step::Nothing,
-                },
+                // The plan knows the rows, so there is one.
+                Op::Work { kind, amount } => work::find(kind)
+                    .map_or(Step::Nothing, |kind| Step::Work { kind, amount: amount.of(me) }),
             });
         }
         skip_idle_loops(&mut steps, &team.ops);
         Program {
             steps,
             usings,
+            turns,
             numbers,
             buffer: Aligned::new(b'-', (team.buffer_bytes as usize).max(stamp::BYTES)),
         }
@@ -261,6 +273,7 @@ fn acts(steps: &[Step], mut at: usize, end: usize) -> bool {
             Step::Loop { count: 0, end } => end,
             Step::Loop { .. } | Step::Forever | Step::During { .. } => at + 1,
             Step::Again { .. } | Step::AgainDuring { .. } | Step::Nothing => at + 1,
+            Step::Turn(_) => at + 1,
             Step::Work { amount: 0, .. } => at + 1,
             _ => return true,
         };

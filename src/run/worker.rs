@@ -67,7 +67,7 @@ pub(super) struct Worker<'a> {
 }
 
 /// Why a task stops before its last step.
-enum Stop {
+pub(super) enum Stop {
     /// The window is over.
     Over,
     Failed(Failed),
@@ -219,6 +219,10 @@ impl Worker<'_> {
                 Step::Use { using } => self.use_memory(using)?,
                 Step::Spawn { first, n } => self.spawn(at, first, n)?,
                 Step::Join { at_work } => self.join(at, at_work)?,
+                Step::Turn(turn) => {
+                    at = self.turn(at, turn)?;
+                    continue;
+                }
                 Step::Nothing => {}
                 Step::Measure => self.program.numbers[at] = self.recorder.now(),
                 Step::EndMeasure { begin, measure } => {

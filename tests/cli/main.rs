@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod facts;
+mod flow;
 mod hackbench;
 mod limits;
 mod memory;

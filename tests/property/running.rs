@@ -74,9 +74,16 @@ fn step() -> impl Strategy<Value = String> {
             "repeat = 10_000_000",
             "during = 'me * 1ms'",
             "during = '1min'",
+            "active = '1/n', choose = 'rotating'",
+            "active = '1/2', choose = 'random'",
+            "active = '1/2'",
         ]);
-        (count, block(inner))
-            .prop_map(|(count, steps)| format!("{{ {count}, steps = [ {steps} ] }}"))
+        let choose = (block(inner.clone()), block(inner.clone())).prop_map(|(a, b)| {
+            format!("{{ choose = [ {{ weight = 2, steps = [ {a} ] }}, {{ steps = [ {b} ] }} ] }}")
+        });
+        let looped = (count, block(inner))
+            .prop_map(|(count, steps)| format!("{{ {count}, steps = [ {steps} ] }}"));
+        prop_oneof![4 => looped, 1 => choose]
     })
 }
 

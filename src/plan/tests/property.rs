@@ -1,7 +1,8 @@
 //! Any small profile plans or faults, and what plans keeps its promises.
 
 use super::*;
-use crate::plan::{Op, Pick, memory, show, traffic};
+use crate::plan::flow::{Flow, depends_on_member};
+use crate::plan::{Op, Pick, TeamPlan, memory, show, traffic};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -62,6 +63,16 @@ fn step() -> impl Strategy<Value = String> {
             1 => (number(), steps.clone())
                 .prop_map(|(n, steps)| format!("{{ during = '({n}) * 1ms', steps = [ {steps} ] \
                  }}")),
+            1 => (number(), steps.clone()).prop_map(|(n, steps)| format!(
+                "{{ active = '({n}) / 3', choose = 'rotating', steps = [ {steps} ] }}"
+            )),
+            1 => (number(), steps.clone()).prop_map(|(n, steps)| format!(
+                "{{ active = '({n}) / 3', steps = [ {steps} ] }}"
+            )),
+            1 => (number(), steps.clone()).prop_map(|(n, steps)| format!(
+                "{{ choose = [ {{ weight = '{n}', steps = [ {steps} ] }}, \
+                 {{ weight = 3, steps = [ {steps}, {{ spin = '1us' }} ] }} ], as = 'deck' }}"
+            )),
             2 => steps.prop_map(|steps| format!("{{ measure = 'm', steps = [ {steps} ] }}")),
         ]
     })
@@ -194,6 +205,8 @@ fn keeps_its_promises(plan: &Plan, host: &Host) -> Result<(), TestCaseError> {
                     let again = &team.ops[*end as usize - 1];
                     prop_assert_eq!(again, &Op::Again { begin: at as u32 });
                 }
+                Op::Flow(flow) => blocks_are_closed(team, at, flow)?,
+                Op::Leave { end } => prop_assert!(*end as usize > at),
                 Op::Send { channel, pick, .. } | Op::Receive { channel, pick, .. } => {
                     let channel = &plan.channels[*channel as usize];
                     if let Pick::At(crate::plan::Amount::Fixed(index)) = pick {
@@ -203,6 +216,23 @@ fn keeps_its_promises(plan: &Plan, host: &Host) -> Result<(), TestCaseError> {
                 _ => {}
             }
         }
+    }
+    Ok(())
+}
+
+/// Blocks that are left lead behind themselves, and so do the arms of a choice.
+fn blocks_are_closed(team: &TeamPlan, at: usize, flow: &Flow) -> Result<(), TestCaseError> {
+    let Some(end) = team.ops[at].end() else { return Ok(()) };
+    prop_assert_eq!(&team.ops[end as usize - 1], &Op::Leave { end });
+    let Flow::Choose { arms, .. } = flow else { return Ok(()) };
+    prop_assert!(!arms.is_empty() && arms[0] as usize == at + 1);
+    for arm in arms {
+        let is_arm =
+            matches!(&team.ops[*arm as usize], Op::Flow(it) if matches!(**it, Flow::Arm { .. }));
+        prop_assert!(is_arm);
+    }
+    for next in arms.iter().skip(1).copied().chain([end - 1]) {
+        prop_assert_eq!(&team.ops[next as usize - 1], &Op::Leave { end });
     }
     Ok(())
 }
@@ -221,6 +251,13 @@ fn interpreted(plan: &Plan) -> (Messages, Messages) {
                 at += 1;
                 match op {
                     Op::Loop { count, end } if count.of(me) == 0 => at = *end as usize,
+                    Op::Flow(flow) => {
+                        if let Flow::Active { n, end, .. } = **flow
+                            && me >= n
+                        {
+                            at = end as usize;
+                        }
+                    }
                     Op::Loop { count, .. } => left.push(count.of(me)),
                     Op::Again { begin } => {
                         let rounds = left.last_mut().unwrap();
@@ -254,7 +291,12 @@ fn tell(messages: &mut Messages, plan: &Plan, channel: u32, pick: &Pick, me: u32
 
 fn counts_as_an_interpreter_would(plan: &Plan) -> Result<(), TestCaseError> {
     let mut ops = plan.teams.iter().flat_map(|team| &team.ops);
-    if ops.any(|op| matches!(op, Op::Forever { .. } | Op::During { .. })) {
+    let is_open = |op: &Op| match op {
+        Op::Forever { .. } | Op::During { .. } => true,
+        Op::Flow(flow) => !depends_on_member(flow),
+        _ => false,
+    };
+    if ops.any(is_open) {
         return Ok(());
     }
     let (sent, received) = interpreted(plan);

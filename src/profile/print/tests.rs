@@ -1,7 +1,7 @@
 //! What is printed reads back as the same profile.
 
 use super::*;
-use crate::profile::keys::FORMS;
+use crate::profile::keys::{CHOICES, FORMS};
 use crate::profile::{Source, catalogue};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -115,6 +115,14 @@ fn step() -> impl Strategy<Value = Step> {
             (count.clone(), block.clone()).prop_map(|(count, steps)| Step::repeat(count, steps)),
             ("[a-z][a-z0-9_]{0,6}", block.clone())
                 .prop_map(|(name, steps)| Step::measure(&name, steps)),
+            (block.clone(), prop::sample::select(CHOICES))
+                .prop_map(|(steps, choose)| Step::active("1 / n", choose, steps)),
+            (count.clone(), block.clone(), prop::sample::select(&["random", "deck"][..])).prop_map(
+                |(weight, steps, deal)| {
+                    let arms = [Step::arm(weight, steps.clone()), Step::arm(1, steps)];
+                    Step::choose(deal, arms)
+                }
+            ),
             (0..9_000u64, block)
                 .prop_map(|(ns, steps)| Step::during(Duration::from_nanos(ns), steps)),
         ]
