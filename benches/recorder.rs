@@ -120,7 +120,7 @@ fn memory(cpus: &[(u32, Place)]) -> Memory {
     let cpu = |&(id, place): &(u32, Place)| layout::Cpu { id: CpuId(id), place, allowed: true };
     let layout = Layout::new(layout::Spec {
         cpus: cpus.iter().map(cpu).collect(),
-        teams: vec![layout::Team { receives: true, measures: vec!["block".to_owned()] }],
+        teams: vec![layout::Team { receives: true, measures: vec!["block".to_owned()], paces: 0 }],
         n_tasks: 1,
         channels: Vec::new(),
         copies: 1,
@@ -166,8 +166,9 @@ fn hot_path(table: &Table, clock: Clock, current: CurrentCpu) {
     table.short("look, and record a wakeup", || {
         recorder.look(Since::Running);
         let waiting_since = recorder.now();
-        recorder
-            .received(waiting_since, || Some(Stamp { ticks: waiting_since, cpu: current.get() }));
+        recorder.received(waiting_since, || {
+            Some(Stamp { ticks: waiting_since, cpu: current.get(), origin: 0 })
+        });
     });
     table.short("look, and record a message found ready", || {
         recorder.look(Since::Running);

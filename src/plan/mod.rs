@@ -316,13 +316,17 @@ pub enum Op {
     Work {
         kind: String,
         amount: Amount,
+        /// Else it is the same each time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spread: Option<flow::Spread>,
     },
 }
 
 /// A step on memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Use {
-    /// `sweep`, `touch`, `chase`, or the name of a row of `step::memory::stream::KERNELS`.
+    /// `sweep`, `touch`, `chase`, `allocate`, or the name of a row of
+    /// `step::memory::stream::KERNELS`.
     pub verb: String,
     pub at: Slice,
     pub from: Option<Slice>,
@@ -331,7 +335,7 @@ pub struct Use {
     pub access: String,
     /// Share of the next slice that belongs to it.
     pub halo: f64,
-    /// Number of accesses.
+    /// Number of accesses, or bytes taken.
     pub count: Amount,
     /// Exponent of a Zipf distribution; `None`: all lines alike.
     pub skew: Option<f64>,

@@ -21,12 +21,17 @@ impl Plan {
         let team = |team: &super::TeamPlan| layout::Team {
             receives: team.receives,
             measures: team.measures.clone(),
+            paces: team.ops.iter().filter_map(super::Op::paced).count(),
         };
         layout::Spec {
             cpus: self.cpus.iter().map(cpu).collect(),
             teams: self.teams.iter().map(team).collect(),
             n_tasks: self.n_tasks() as usize,
-            channels: self.channels.iter().map(channel_spec).collect(),
+            channels: self
+                .channels
+                .iter()
+                .map(|it| channel_spec(it, self.traces_origins()))
+                .collect(),
             copies: self.copies as usize,
             instances: self.instances as usize,
             n_regions: self.memory.len(),
@@ -35,13 +40,19 @@ impl Plan {
     }
 }
 
-fn channel_spec(plan: &ChannelPlan) -> layout::Channel {
+/// Entries of a ring whose stamps tell when requests arrived: of a message behind so many others,
+/// that is lost. One has 128 KiB.
+const ORIGINS: usize = 4096;
+
+fn channel_spec(plan: &ChannelPlan, origins: bool) -> layout::Channel {
     let kind = channel::find(&plan.kind);
+    let stamp_bytes = if origins { stamp::LONG_BYTES } else { stamp::BYTES };
     let alone = plan.wakers <= 1 && plan.wakees <= 1;
     let in_message = kind.is_some_and(|kind| kind.payload)
-        && plan.bytes as usize >= stamp::BYTES
+        && plan.bytes as usize >= stamp_bytes
         && (alone || plan.bytes <= WRITTEN_WHOLE);
-    let entries = (plan.wakees.max(1) as usize).next_power_of_two();
+    let least = if origins { ORIGINS } else { 1 };
+    let entries = (plan.wakees as usize).max(least).next_power_of_two();
     layout::Channel {
         count: plan.count as usize,
         state_bytes: kind.map_or(0, |kind| kind.state_bytes),

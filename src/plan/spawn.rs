@@ -112,7 +112,7 @@ fn joins(pattern: &Pattern, faults: &mut Vec<Fault>) {
 
 fn is_endless(team: &TeamPlan) -> bool {
     // Of a team in the foreground it is told anyway.
-    team.background && team.ops.iter().any(|op| matches!(op, Op::Forever { .. }))
+    team.background && team.ops.iter().any(Op::is_endless)
 }
 
 /// Something that happens once.

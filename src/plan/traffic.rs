@@ -4,6 +4,7 @@
 //! factor; and a team whose members do the same only once. One copy stands for all. Must not
 //! know: kinds, limits.
 
+use super::compile;
 use super::flow::{self, Choice, Flow};
 use super::number::{self, Wanted};
 use super::{Amount, ChannelPlan, Op, Pick, Plan, TeamPlan};
@@ -208,18 +209,19 @@ impl Walk<'_> {
                     around.push((*end as usize, UNBOUNDED));
                 }
                 Op::Use(it) => {
-                    let wanted = Wanted::new("the count of accesses", Unit::Count, 0.0, NUMBER_MAX);
+                    let wanted = compile::count_wanted(&it.verb);
                     self.number(at, &it.count, me, &wanted);
                 }
-                Op::Flow(flow) => match **flow {
-                    Flow::Active { n, choose: Choice::Fixed, end } if me >= n => {
-                        at = end as usize;
+                Op::Flow(flow) => match self.rounds_of(at, flow, me) {
+                    Some(0) => {
+                        at = op.end().map_or(at + 1, |end| end as usize);
                         continue;
                     }
-                    // How often the block is done is not known.
-                    Flow::Active { choose: Choice::Rotating | Choice::Random, end, .. }
-                    | Flow::Choose { end, .. } => around.push((end as usize, UNBOUNDED)),
-                    Flow::Active { choose: Choice::Fixed, .. } | Flow::Arm { .. } => {}
+                    Some(n) => {
+                        let end = op.end().map(|end| (end as usize, rounds.saturating_mul(n)));
+                        around.extend(end);
+                    }
+                    None => {}
                 },
                 Op::Leave { .. } => {}
                 Op::Forever { end } => around.push((*end as usize, UNBOUNDED)),
@@ -231,7 +233,7 @@ impl Walk<'_> {
                     let messages = rounds.saturating_mul(alike.into());
                     self.message(at, Direction::Received, *channel as usize, pick, me, messages);
                 }
-                Op::Work { kind, amount } => {
+                Op::Work { kind, amount, .. } => {
                     let unit = op.work().map_or(Unit::Count, |kind| kind.unit);
                     let wanted = Wanted::new(format!("`{kind}`"), unit, 0.0, NUMBER_MAX);
                     self.number(at, amount, me, &wanted);
@@ -242,6 +244,21 @@ impl Walk<'_> {
             at += 1;
         }
         self.meet(alike);
+    }
+
+    /// How often the member does the block, each time that it comes there.
+    fn rounds_of(&mut self, at: usize, flow: &Flow, me: u32) -> Option<u128> {
+        for (amount, wanted) in flow.amounts() {
+            self.number(at, amount, me, &wanted)?;
+        }
+        match flow {
+            Flow::Active { n, choose: Choice::Fixed, .. } => Some(u128::from(me < *n)),
+            Flow::Active { .. } | Flow::Choose { .. } | Flow::Arrive { .. } => Some(UNBOUNDED),
+            Flow::Every { count, .. } => {
+                Some(count.as_ref().map_or(UNBOUNDED, |count| count.of(me).into()))
+            }
+            Flow::Arm { .. } | Flow::Request { .. } | Flow::Answered { .. } => None,
+        }
     }
 
     fn number(&mut self, at: usize, amount: &Amount, me: u32, wanted: &Wanted) -> Option<u64> {

@@ -8,7 +8,7 @@ use crate::base::Unit;
 use crate::profile::expr::Node;
 use crate::profile::{
     Action, Address, Arm, Channel, Choice, Deadline, Expr, Faults, Flow, Param, ParamValue,
-    Placement, Profile, Region, Scheduling, Source, Step, Team, Use, Watch, Which, Word,
+    Placement, Profile, Region, Scheduling, Source, Spread, Step, Team, Use, Watch, Which, Word,
 };
 use std::time::Duration;
 
@@ -380,7 +380,13 @@ impl Step {
 
     pub fn measure(name: &str, steps: impl IntoIterator<Item = Step>) -> Step {
         let steps = steps.into_iter().collect();
-        Action::Measure { name: Word::from(name), steps }.into()
+        Action::Measure { name: Word::from(name), from: None, steps }.into()
+    }
+
+    /// The same with the time since the request arrived (`arrive`).
+    pub fn measure_from_arrival(name: &str, steps: impl IntoIterator<Item = Step>) -> Step {
+        let (name, from) = (Word::from(name), Some(Word::from("arrival")));
+        Action::Measure { name, from, steps: steps.into_iter().collect() }.into()
     }
 
     pub fn during(time: impl Into<Expr>, steps: impl IntoIterator<Item = Step>) -> Step {
@@ -402,6 +408,24 @@ impl Step {
     pub fn choose(deal: &str, arms: impl IntoIterator<Item = Arm>) -> Step {
         let arms = arms.into_iter().collect();
         Action::Flow(Box::new(Flow::Choose { arms, deal: Word::from(deal) })).into()
+    }
+
+    /// At equal distances of time until the run ends. What has no argument here is a field.
+    pub fn every(period: impl Into<Expr>, steps: impl IntoIterator<Item = Step>) -> Step {
+        let (period, steps) = (period.into(), steps.into_iter().collect());
+        Action::Flow(Box::new(Flow::Every { period, offset: None, count: None, steps })).into()
+    }
+
+    /// So often a second of the whole team: `poisson`, `constant` or `burst`.
+    pub fn arrive(
+        rate: impl Into<Expr>,
+        pattern: &str,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Step {
+        let (rate, pattern) = (rate.into(), Word::from(pattern));
+        let steps = steps.into_iter().collect();
+        let (burst, awake) = (None, None);
+        Action::Flow(Box::new(Flow::Arrive { rate, pattern, burst, awake, steps })).into()
     }
 
     pub fn arm(weight: impl Into<Expr>, steps: impl IntoIterator<Item = Step>) -> Arm {
@@ -426,7 +450,18 @@ impl Step {
         let (from, and, access) = (None, None, None);
         let (halo, count, skew) = (None, None, None);
         let (verb, region) = (Word::from(verb), region.into());
-        Action::Use(Box::new(Use { verb, region, from, and, access, halo, count, skew })).into()
+        Action::Use(Box::new(Use {
+            verb,
+            region,
+            from,
+            and,
+            access,
+            halo,
+            count,
+            bytes: None,
+            skew,
+        }))
+        .into()
     }
 
     /// `read`, `write`, `modify` or `zero`. Means nothing for steps without memory.
@@ -439,6 +474,15 @@ impl Step {
 
     /// Burns or passes time: `spin`, `work`, `sleep`.
     pub fn act(verb: &str, amount: impl Into<Expr>) -> Step {
-        Action::Act { verb: Word::from(verb), amount: amount.into() }.into()
+        Action::Act { verb: Word::from(verb), amount: amount.into(), spread: None }.into()
+    }
+
+    /// Lets the amount of such a step vary: `lognormal`, `exponential`, `uniform`. Means nothing
+    /// for other steps.
+    pub fn spread(mut self, of: &str, cv: impl Into<Expr>) -> Step {
+        if let Action::Act { spread, .. } = &mut self.action {
+            *spread = Some(Spread { of: Word::from(of), cv: Some(cv.into()) });
+        }
+        self
     }
 }

@@ -1,4 +1,4 @@
-//! Steps that decide about other steps: who does them and which of them.
+//! Steps that decide about other steps: who does them, which of them, and when.
 //!
 //! Must not know: how any of it is decided.
 
@@ -19,6 +19,18 @@ pub enum Flow {
         arms: Vec<Arm>,
         /// `random`, `deck`.
         deal: Word,
+    },
+    /// At equal distances of time (ns), until the run ends or so often.
+    Every { period: Expr, offset: Option<Expr>, count: Option<Expr>, steps: Vec<Step> },
+    /// At times of their own, so many a second of the team together, until the run ends.
+    Arrive {
+        rate: Expr,
+        /// `poisson`, `constant`, `burst`.
+        pattern: Word,
+        burst: Option<Expr>,
+        /// Time before each that the task spends spinning (ns).
+        awake: Option<Expr>,
+        steps: Vec<Step>,
     },
 }
 

@@ -248,8 +248,11 @@ fn step(step: &Step, depth: usize) -> String {
             inline(&[("repeat", number(count)), ("steps", steps(inner, depth))])
         }
         Action::Forever { steps: inner } => inline(&[("forever", steps(inner, depth))]),
-        Action::Measure { name, steps: inner } => {
-            inline(&[("measure", word(name)), ("steps", steps(inner, depth))])
+        Action::Measure { name, from, steps: inner } => {
+            let mut fields = vec![("measure", word(name))];
+            fields.extend(from.as_ref().map(|from| ("from", word(from))));
+            fields.push(("steps", steps(inner, depth)));
+            inline(&fields)
         }
         Action::During { time, steps: inner } => {
             inline(&[("during", number(time)), ("steps", steps(inner, depth))])
@@ -258,7 +261,14 @@ fn step(step: &Step, depth: usize) -> String {
         Action::Spawn { team } => inline(&[("spawn", word(team))]),
         Action::Join { team } => inline(&[("join", word(team))]),
         Action::Use(it) => use_of_memory(it),
-        Action::Act { verb, amount } => inline(&[(&key(&verb.text), number(amount))]),
+        Action::Act { verb, amount, spread } => {
+            let verb = key(&verb.text);
+            let mut fields = vec![(verb.as_str(), number(amount))];
+            fields.extend(spread.as_ref().map(|spread| ("spread", word(&spread.of))));
+            let cv = spread.as_ref().and_then(|spread| spread.cv.as_ref());
+            fields.extend(cv.map(|cv| ("cv", number(cv))));
+            inline(&fields)
+        }
     }
 }
 
@@ -269,6 +279,20 @@ fn print_flow(flow: &Flow, depth: usize) -> String {
             ("choose", word(choose)),
             ("steps", steps(inner, depth)),
         ]),
+        Flow::Every { period, offset, count, steps: inner } => {
+            let mut fields = vec![("every", number(period))];
+            fields.extend(offset.as_ref().map(|offset| ("offset", number(offset))));
+            fields.extend(count.as_ref().map(|count| ("count", number(count))));
+            fields.push(("steps", steps(inner, depth)));
+            inline(&fields)
+        }
+        Flow::Arrive { rate, pattern, burst, awake, steps: inner } => {
+            let mut fields = vec![("arrive", number(rate)), ("as", word(pattern))];
+            fields.extend(burst.as_ref().map(|burst| ("burst", number(burst))));
+            fields.extend(awake.as_ref().map(|awake| ("awake", number(awake))));
+            fields.push(("steps", steps(inner, depth)));
+            inline(&fields)
+        }
         Flow::Choose { arms, deal } => {
             let indent = "    ".repeat(depth);
             let arm = |arm: &Arm| {
@@ -289,6 +313,7 @@ fn use_of_memory(it: &Use) -> String {
     fields.extend(it.from.as_ref().map(|from| ("from", address(from))));
     fields.extend(it.and.as_ref().map(|and| ("and", address(and))));
     fields.extend(it.count.as_ref().map(|count| ("count", number(count))));
+    fields.extend(it.bytes.as_ref().map(|bytes| ("bytes", number(bytes))));
     fields.extend(it.access.as_ref().map(|access| ("access", word(access))));
     fields.extend(it.halo.as_ref().map(|halo| ("halo", number(halo))));
     fields.extend(it.skew.as_ref().map(|skew| ("skew", number(skew))));

@@ -6,8 +6,8 @@
 use crate::base::unit;
 use crate::profile::expr::Function;
 use crate::profile::keys::{
-    ARM, Absent, CGROUP, CHANNEL, DEADLINE, FACTS, Form, KeyRow, MEMBER, MEMORY, NUMBER_MAX, PARAM,
-    PROFILE, TEAM, UCLAMP, VERBS,
+    ACT, ARM, Absent, CGROUP, CHANNEL, DEADLINE, FACTS, Form, KeyRow, MEMBER, MEMORY, NUMBER_MAX,
+    PARAM, PROFILE, TEAM, UCLAMP, VERBS,
 };
 use crate::profile::parse::described_range;
 
@@ -20,6 +20,7 @@ pub fn tables() -> Vec<(&'static str, String)> {
         ("cgroup-keys", keys(CGROUP)),
         ("memory-keys", keys(MEMORY)),
         ("verb-options", options()),
+        ("act-keys", keys(ACT)),
         ("arm-keys", keys(ARM)),
         ("team-keys", keys(TEAM)),
         ("uclamp-keys", keys(UCLAMP)),

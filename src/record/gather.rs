@@ -5,7 +5,7 @@
 use super::layout::Layout;
 use super::memory::{Memory, TaskState};
 use super::recording::{
-    Begun, KernelCounts, Messages, Migrations, MovedBytes, PerPhase, Series, SeriesKind,
+    Begun, KernelCounts, Messages, Migrations, MovedBytes, Paced, PerPhase, Series, SeriesKind,
     TaskRecord, TeamRecord,
 };
 use crate::base::bucket::BUCKETS;
@@ -146,6 +146,8 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord>
             messages: Messages { sent: per_phase(&slot.sent), received: per_phase(&slot.received) },
             blocks: blocks(memory, number, clock),
             moved: moved(memory, number, clock),
+            paced: paced(memory, number, id.team),
+            without_origin: slot.without_origin.load(Relaxed),
             begun: begun(memory, number, clock),
             kernel: kernel_counts(memory, number),
         }
@@ -164,6 +166,14 @@ fn moved(memory: &Memory, task: usize, clock: Clock) -> [MovedBytes; 5] {
         bytes: bytes.load(Relaxed),
         ns: clock.ns(ticks.load(Relaxed)),
     })
+}
+
+fn paced(memory: &Memory, task: usize, team: usize) -> Vec<Paced> {
+    let layout = &memory.layout.teams[team];
+    let counts = memory.paces(task, layout.kinds.len(), layout.n_paces).iter();
+    let paced = counts
+        .map(|[begun, missed]| Paced { begun: begun.load(Relaxed), missed: missed.load(Relaxed) });
+    paced.collect()
 }
 
 fn begun(memory: &Memory, task: usize, clock: Clock) -> Option<Begun> {
@@ -249,7 +259,7 @@ mod tests {
     use crate::record::layout::{Spec, Team};
 
     fn memory() -> Memory {
-        let team = |receives| Team { receives, measures: Vec::new() };
+        let team = |receives| Team { receives, measures: Vec::new(), paces: 0 };
         let spec = Spec {
             cpus: Vec::new(),
             teams: vec![team(true), team(false)],

@@ -8,7 +8,7 @@
 //! shard: counters of each team | histogram of each series
 //! ```
 
-use super::memory::{Control, TaskSlot, TeamShard};
+use super::memory::{Control, Extremes, PaceCount, TaskSlot, TeamShard};
 use super::recording::SeriesKind;
 use super::stamp;
 use crate::base::bucket::BUCKETS;
@@ -44,6 +44,8 @@ pub struct Team {
     /// Whether it waits on channels, so that it has wakeups to record.
     pub receives: bool,
     pub measures: Vec<String>,
+    /// Number of its blocks whose rounds have times of their own.
+    pub paces: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -94,6 +96,8 @@ pub struct TeamLayout {
     pub found_ready: u16,
     pub between_migrations: u16,
     pub first_measure: u16,
+    pub first_lateness: u16,
+    pub n_paces: usize,
 }
 
 /// In place of a series that the team does not have.
@@ -109,12 +113,15 @@ impl Layout {
             n_series += team.kinds.len();
             teams.push(team);
         }
-        let most_series = teams.iter().map(|team| team.kinds.len()).max().unwrap_or(0);
 
         let regions = size_of::<Control>().next_multiple_of(64);
         let n_region_words = spec.n_regions * spec.instances;
         let slots = regions + (n_region_words * 8).next_multiple_of(64);
-        let slot_stride = (size_of::<TaskSlot>() + most_series * 24).next_multiple_of(64);
+        let rest = |(team, layout): (&Team, &TeamLayout)| {
+            layout.kinds.len() * size_of::<Extremes>() + team.paces * size_of::<PaceCount>()
+        };
+        let rest = spec.teams.iter().zip(&teams).map(rest).max().unwrap_or(0);
+        let slot_stride = (size_of::<TaskSlot>() + rest).next_multiple_of(64);
         let mut at = slots + spec.n_tasks * slot_stride;
         let first_channel = at;
         let mut channels = Vec::new();
@@ -192,6 +199,8 @@ impl TeamLayout {
         }
         let first_measure = kinds.len() as u16;
         kinds.extend(team.measures.iter().cloned().map(SeriesKind::Measure));
+        let first_lateness = kinds.len() as u16;
+        kinds.extend((0..team.paces as u16).map(SeriesKind::Lateness));
         TeamLayout {
             first_series,
             kinds,
@@ -199,6 +208,8 @@ impl TeamLayout {
             found_ready,
             between_migrations: 0,
             first_measure,
+            first_lateness,
+            n_paces: team.paces,
         }
     }
 }
@@ -229,8 +240,8 @@ mod tests {
         Spec {
             cpus: vec![cpu(0, 0, 0, 0), cpu(1, 1, 0, 0)],
             teams: vec![
-                Team { receives: true, measures: vec![] },
-                Team { receives: false, measures: vec!["round_trip".to_owned()] },
+                Team { receives: true, measures: vec![], paces: 0 },
+                Team { receives: false, measures: vec!["round_trip".to_owned()], paces: 1 },
             ],
             n_tasks,
             channels: vec![
@@ -271,8 +282,8 @@ mod tests {
     fn series_of_teams_are_apart() {
         let layout = Layout::new(spec(1));
         let kinds: Vec<usize> = layout.teams.iter().map(|team| team.kinds.len()).collect();
-        assert_eq!(kinds, [1 + 1 + 4, 1 + 1]);
+        assert_eq!(kinds, [1 + 1 + 4, 1 + 1 + 1]);
         assert_eq!(layout.teams[1].first_series, 6);
-        assert_eq!(layout.n_series, 8);
+        assert_eq!(layout.n_series, 9);
     }
 }

@@ -101,6 +101,8 @@ plain! {
         pub last_block: AtomicU64,
         /// In the window, by [`Moved`]: bytes, and the time it took (ticks).
         pub moved: [[AtomicU64; 2]; 5],
+        /// In the window: measured blocks of which it was not known when their request arrived.
+        pub without_origin: AtomicU64,
         /// By [`Phase`].
         pub sent: [AtomicU64; 3],
         pub received: [AtomicU64; 3],
@@ -137,6 +139,10 @@ impl Moved {
         }
     }
 }
+
+/// What a task keeps of a block whose rounds have times of their own: rounds begun in the whole
+/// run, and rounds of the window that were left out.
+pub type PaceCount = [AtomicU64; 2];
 
 /// What a task keeps of a series: u64::MAX - minimum, maximum, sum. Zero means nothing yet.
 pub type Extremes = [AtomicU64; 3];
@@ -227,6 +233,13 @@ impl Memory {
     pub fn extremes(&self, task: usize, n_series: usize) -> &[Extremes] {
         let slot = self.layout.slots + task * self.layout.slot_stride;
         self.shared.slice(slot + size_of::<TaskSlot>(), n_series)
+    }
+
+    /// By the number of a paced block within the task's team, which has `n_series` series.
+    pub fn paces(&self, task: usize, n_series: usize, n_paces: usize) -> &[PaceCount] {
+        let slot = self.layout.slots + task * self.layout.slot_stride;
+        let at = slot + size_of::<TaskSlot>() + n_series * size_of::<Extremes>();
+        self.shared.slice(at, n_paces)
     }
 
     pub fn team_shard(&self, shard: usize, team: usize) -> &TeamShard {

@@ -6,7 +6,7 @@
 //! two calls.
 
 use super::layout::{NO_SERIES, TeamLayout};
-use super::memory::{Control, Extremes, Memory, Moved, Phase, TaskSlot, TeamShard};
+use super::memory::{Control, Extremes, Memory, Moved, PaceCount, Phase, TaskSlot, TeamShard};
 use super::stamp::Stamp;
 use crate::base::bucket::{self, BUCKETS};
 use crate::base::{Place, Relation};
@@ -92,6 +92,7 @@ pub struct Recorder<'a> {
     control: &'a Control,
     slot: &'a TaskSlot,
     extremes: &'a [Extremes],
+    paces: &'a [PaceCount],
     team: usize,
     layout: &'a TeamLayout,
     /// Where it last ran, and since when as far as we know (ticks).
@@ -114,6 +115,7 @@ impl<'a> Recorder<'a> {
             control: memory.control(),
             slot: memory.slot(task),
             extremes: memory.extremes(task, layout.kinds.len()),
+            paces: memory.paces(task, layout.kinds.len(), layout.n_paces),
             team,
             layout,
             last_cpu: 0,
@@ -158,7 +160,7 @@ impl<'a> Recorder<'a> {
             self.migrated(Since::Running, cpu, ticks);
         }
         self.now = None;
-        Stamp { ticks, cpu }
+        Stamp { ticks, cpu, origin: 0 }
     }
 
     /// Counts a message that is about to be sent.
@@ -258,6 +260,36 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// The same of a block whose request arrived at `origin` (ticks); 0 if that is not known.
+    #[inline(always)]
+    pub fn answered(&mut self, measure: u16, origin: u64) {
+        match (origin, self.phase()) {
+            (0, Phase::Window) => add(&self.slot.without_origin, 1),
+            (0, _) => {}
+            _ => self.measured(measure, origin),
+        }
+    }
+
+    /// A round of a paced block begins, so long after its time (ns).
+    #[inline]
+    pub fn paced(&mut self, pace: u16, late_ns: u64) {
+        let [begun, _] = &self.paces[pace as usize];
+        add(begun, 1);
+        if self.phase() == Phase::Window {
+            let cpu = self.shared.cpu.get();
+            self.enter(cpu, self.layout.first_lateness + pace, late_ns);
+        }
+    }
+
+    /// So many rounds of a paced block were left out.
+    #[inline]
+    pub fn missed(&self, pace: u16, n: u64) {
+        if self.phase() == Phase::Window {
+            let [_, missed] = &self.paces[pace as usize];
+            add(missed, n);
+        }
+    }
+
     /// Keeps how long the first block and the last one took, of whatever name.
     #[inline(always)]
     fn keep_block(&self, ticks: u64) {
@@ -278,7 +310,11 @@ impl<'a> Recorder<'a> {
         if series == NO_SERIES {
             return;
         }
-        let ns = self.shared.clock.ns(to.saturating_sub(from));
+        self.enter(cpu, series, self.shared.clock.ns(to.saturating_sub(from)));
+    }
+
+    #[inline(always)]
+    fn enter(&self, cpu: u32, series: u16, ns: u64) {
         let at = (self.layout.first_series + series as usize) * BUCKETS + bucket::index(ns);
         self.shared.cpu_shard(cpu).histograms[at].fetch_add(1, Relaxed);
         let [least, most, sum] = &self.extremes[series as usize];

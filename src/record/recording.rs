@@ -78,6 +78,9 @@ pub enum SeriesKind {
     BetweenMigrations,
     /// Response time of a `measure` block of this name.
     Measure(String),
+    /// From the time at which a round of a paced block was to begin until it did; the number is
+    /// that of the block in its team.
+    Lateness(u16),
 }
 
 /// One histogram of one team, in the window.
@@ -141,6 +144,10 @@ pub struct TaskRecord {
     pub blocks: Option<[u64; 2]>,
     /// What it used of memory in the window, by `record::memory::Moved`.
     pub moved: [MovedBytes; 5],
+    /// By its blocks whose rounds have times of their own.
+    pub paced: Vec<Paced>,
+    /// Measured blocks of the window that lack the arrival from which to measure.
+    pub without_origin: u64,
     /// The kernel's own numbers, read by the task at its end.
     pub kernel: KernelCounts,
 }
@@ -150,6 +157,15 @@ pub struct TaskRecord {
 pub struct MovedBytes {
     pub bytes: u64,
     pub ns: u64,
+}
+
+/// Rounds of a block that have times of their own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Paced {
+    /// In the whole run.
+    pub begun: u64,
+    /// In the window, those left out since their time had passed.
+    pub missed: u64,
 }
 
 /// The begin of a task.

@@ -17,10 +17,15 @@ use std::sync::atomic::{AtomicU64, fence};
 pub struct Stamp {
     pub ticks: u64,
     pub cpu: u32,
+    /// When the request arrived that the message belongs to (ticks); 0 if it belongs to none.
+    pub origin: u64,
 }
 
 /// Bytes of a message that a stamp takes; smaller messages use a ring.
 pub const BYTES: usize = 16;
+
+/// The same of one with its origin, which only runs that measure from arrivals have.
+pub const LONG_BYTES: usize = 24;
 
 impl Stamp {
     /// Writes it into the start of a message of at least [`BYTES`].
@@ -29,6 +34,13 @@ impl Stamp {
         message[..8].copy_from_slice(&self.ticks.to_ne_bytes());
         message[8..12].copy_from_slice(&self.cpu.to_ne_bytes());
         message[12..16].copy_from_slice(&self.check().to_ne_bytes());
+    }
+
+    /// The same with the origin, into a message of at least [`LONG_BYTES`].
+    #[inline(always)]
+    pub fn write_long(self, message: &mut [u8]) {
+        self.write(message);
+        message[16..24].copy_from_slice(&self.origin.to_ne_bytes());
     }
 
     /// What tells a stamp from the middle of a message: messages of several wakers can be mixed on
@@ -44,8 +56,15 @@ impl Stamp {
         let ticks = u64::from_ne_bytes(message[..8].try_into().ok()?);
         let cpu = u32::from_ne_bytes(message[8..12].try_into().ok()?);
         let check = u32::from_ne_bytes(message[12..16].try_into().ok()?);
-        let stamp = Stamp { ticks, cpu };
+        let stamp = Stamp { ticks, cpu, origin: 0 };
         (check == stamp.check()).then_some(stamp)
+    }
+
+    /// Reads what [`Stamp::write_long`] wrote.
+    #[inline(always)]
+    pub fn read_long(message: &[u8]) -> Option<Stamp> {
+        let origin = u64::from_ne_bytes(message[16..24].try_into().ok()?);
+        Stamp::read(message).map(|stamp| Stamp { origin, ..stamp })
     }
 }
 
@@ -63,7 +82,7 @@ pub fn ring_bytes(entries: usize) -> usize {
 #[derive(Debug, Clone, Copy)]
 pub struct Ring<'a> {
     header: &'a [AtomicU64],
-    /// Number of the message plus one, ticks, CPU, unused.
+    /// Number of the message plus one, ticks, CPU, origin.
     entries: &'a [[AtomicU64; 4]],
 }
 
@@ -80,7 +99,7 @@ impl<'a> Ring<'a> {
     #[inline]
     pub fn post(&self, stamp: Stamp) {
         let number = self.header[0].fetch_add(1, Relaxed);
-        let [tag, ticks, cpu, _] = &self.entries[number as usize & (self.entries.len() - 1)];
+        let [tag, ticks, cpu, origin] = &self.entries[number as usize & (self.entries.len() - 1)];
         // The entry's last message, n before this one, was taken.
         let taken = self.header[TAKEN].load(Acquire);
         if number < taken + self.entries.len() as u64 {
@@ -89,6 +108,7 @@ impl<'a> Ring<'a> {
             fence(Release);
             ticks.store(stamp.ticks, Relaxed);
             cpu.store(u64::from(stamp.cpu), Relaxed);
+            origin.store(stamp.origin, Relaxed);
             // Pairs with the Acquire in `take`.
             tag.store(number + 1, Release);
         }
@@ -98,11 +118,15 @@ impl<'a> Ring<'a> {
     #[inline]
     pub fn take(&self) -> Option<Stamp> {
         let number = self.header[TAKEN].fetch_add(1, Release);
-        let [tag, ticks, cpu, _] = &self.entries[number as usize & (self.entries.len() - 1)];
+        let [tag, ticks, cpu, origin] = &self.entries[number as usize & (self.entries.len() - 1)];
         if tag.load(Acquire) != number + 1 {
             return None;
         }
-        let stamp = Stamp { ticks: ticks.load(Relaxed), cpu: cpu.load(Relaxed) as u32 };
+        let stamp = Stamp {
+            ticks: ticks.load(Relaxed),
+            cpu: cpu.load(Relaxed) as u32,
+            origin: origin.load(Relaxed),
+        };
         fence(Acquire);
         (tag.load(Relaxed) == number + 1).then_some(stamp)
     }
@@ -115,8 +139,13 @@ mod tests {
     #[test]
     fn a_message_carries_its_stamp() {
         let mut message = [b'-'; 100];
-        Stamp { ticks: 7, cpu: 1500 }.write(&mut message);
-        assert_eq!(Stamp::read(&message), Some(Stamp { ticks: 7, cpu: 1500 }));
+        let stamp = Stamp { ticks: 7, cpu: 1500, origin: 5 };
+        stamp.write_long(&mut message);
+        assert_eq!(Stamp::read_long(&message), Some(stamp));
+        assert_eq!(Stamp::read(&message), Some(Stamp { origin: 0, ..stamp }));
+        message[16] = b'-';
+        stamp.write(&mut message);
+        assert_eq!(message[16], b'-', "a short stamp leaves the rest");
         assert_eq!(Stamp::read(&message[1..]), None);
         assert_eq!(Stamp::read(&[b'-'; 16]), None);
         assert_eq!(Stamp::read(&[0; 16]), None);
@@ -131,9 +160,11 @@ mod tests {
         for act in acts.chars() {
             if act == '+' {
                 posted += 1;
-                ring.post(Stamp { ticks: posted, cpu: 0 });
+                ring.post(Stamp { ticks: posted, cpu: 0, origin: posted });
             } else {
-                found.push(ring.take().map(|stamp| stamp.ticks));
+                let stamp = ring.take();
+                assert!(stamp.is_none_or(|stamp| stamp.origin == stamp.ticks));
+                found.push(stamp.map(|stamp| stamp.ticks));
             }
         }
         found

@@ -174,6 +174,8 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
         blocks: None,
         moved: Default::default(),
         begun: None,
+        paced: Vec::new(),
+        without_origin: 0,
         kernel: KernelCounts {
             nr_migrations: Reading::Value(9_000),
             voluntary_switches: Reading::Value(41_000),

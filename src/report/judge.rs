@@ -10,8 +10,8 @@ use crate::record::Recording;
 use crate::record::recording::{End, PerPhase, SeriesKind, TaskRecord};
 use crate::report::{
     Harness, HostFacts, InstancePlacement, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA,
-    Trial, caveats, checks, convergence, latency, metrics, placement, sources, summary, timeline,
-    trial,
+    Trial, arrivals, caveats, checks, convergence, latency, metrics, placement, sources, summary,
+    timeline, trial,
 };
 use crate::sys::clock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -165,6 +165,7 @@ fn run(n: u32, case: &Case<'_>) -> Run {
     let recording = case.recording;
     let (end, end_detail) = end(&recording.end);
     let latency = latency::rows(case.plan, recording);
+    let arrivals = arrivals::all(case.plan, recording);
     let (checks, unchecked) = checks::all(case);
     Run {
         run: n,
@@ -177,8 +178,9 @@ fn run(n: u32, case: &Case<'_>) -> Run {
         end_detail,
         tasks: u32::try_from(recording.tasks.len()).unwrap_or(u32::MAX),
         metrics: metrics::all(case),
-        caveats: caveats::all(case, &latency),
+        caveats: caveats::all(case, &latency, &arrivals),
         latency,
+        arrivals,
         messages: case.messages.clone(),
         found_ready: case.found_ready,
         migrations: case.migrations.clone(),

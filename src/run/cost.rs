@@ -41,7 +41,7 @@ pub(super) fn measure(plan: &Plan, clock: Clock) -> Result<HarnessCost, RunError
     };
     let layout = Layout::new(layout::Spec {
         cpus: plan.cpus.iter().map(cpu_spec).collect(),
-        teams: vec![layout::Team { receives: true, measures: Vec::new() }],
+        teams: vec![layout::Team { receives: true, measures: Vec::new(), paces: 0 }],
         n_tasks: 1,
         channels: Vec::new(),
         copies: 1,

@@ -76,6 +76,8 @@ pub(super) struct Program<'a> {
     /// A number for each step: rounds left of a loop, when a measure block began, whose turn is
     /// next.
     pub numbers: Aligned<u64>,
+    /// Whether messages carry when their request arrived.
+    pub origins: bool,
     /// For messages in and out.
     pub buffer: Aligned<u8>,
 }
@@ -215,7 +217,9 @@ impl<'a> Program<'a> {
                 Op::Loop { count, end } => Step::Loop { count: count.of(me), end: *end as usize },
                 Op::Forever { .. } => Step::Forever,
                 Op::During { time, .. } => Step::During { ns: time.of(me) },
-                Op::Again { begin } => Step::again(&team.ops, *begin as usize),
+                Op::Again { begin } => turns
+                    .again(*begin as usize)
+                    .unwrap_or_else(|| Step::again(&team.ops, *begin as usize)),
                 Op::Flow(_) | Op::Leave { .. } => turns.step(who, at, op),
                 Op::Spawn { .. } | Op::Join { .. } => Step::of_team(op, plan, copy),
                 Op::Use(it) => {
@@ -232,8 +236,8 @@ impl<'a> Program<'a> {
                     measure: *measure as u16,
                 },
                 // The plan knows the rows, so there is one.
-                Op::Work { kind, amount } => work::find(kind)
-                    .map_or(Step::Nothing, |kind| Step::Work { kind, amount: amount.of(me) }),
+                Op::Work { kind, amount, spread } => work::find(kind)
+                    .map_or(Step::Nothing, |kind| turns.work(kind, amount.of(me), spread.as_ref())),
             });
         }
         skip_idle_loops(&mut steps, &team.ops);
@@ -242,7 +246,8 @@ impl<'a> Program<'a> {
             usings,
             turns,
             numbers,
-            buffer: Aligned::new(b'-', (team.buffer_bytes as usize).max(stamp::BYTES)),
+            origins: plan.traces_origins(),
+            buffer: Aligned::new(b'-', (team.buffer_bytes as usize).max(stamp::LONG_BYTES)),
         }
     }
 
@@ -273,6 +278,7 @@ fn acts(steps: &[Step], mut at: usize, end: usize) -> bool {
             Step::Loop { count: 0, end } => end,
             Step::Loop { .. } | Step::Forever | Step::During { .. } => at + 1,
             Step::Again { .. } | Step::AgainDuring { .. } | Step::Nothing => at + 1,
+            Step::Turn(Turn::Pace { .. } | Turn::Varied { .. }) => return true,
             Step::Turn(_) => at + 1,
             Step::Work { amount: 0, .. } => at + 1,
             _ => return true,

@@ -20,7 +20,7 @@ use crate::record::recorder::Since;
 use crate::record::stamp::Stamp;
 use crate::step::channel::{Channel, Hitch};
 use crate::step::memory::{self, Span};
-use crate::step::work::Tools;
+use crate::step::work::{Kind, Tools};
 use crate::sys::futex::{self, Scope};
 use crate::sys::policy::{Policy, with_thread_policy};
 use crate::sys::scheduling::{self, Attributes};
@@ -43,6 +43,8 @@ pub(super) struct Worker<'a> {
     pub recorder: Recorder<'a>,
     pub memory: &'a Memory,
     pub random: Random,
+    /// When the request arrived that the task is at (ticks); 0 if that is not known.
+    pub origin: u64,
     pub clock: clock::Clock,
     pub rounds_per_us: u64,
     pub attributes: Attributes,
@@ -228,22 +230,24 @@ impl Worker<'_> {
                 Step::EndMeasure { begin, measure } => {
                     self.recorder.measured(measure, self.program.numbers[begin]);
                 }
-                Step::Work { kind, amount } => {
-                    if kind.sleeps {
-                        self.recorder.look(Since::Running);
-                    }
-                    let memory = self.memory;
-                    let over = || Phase::of(memory.control().phase.load(Relaxed)) == Phase::After;
-                    let (clock, rounds_per_us) = (self.clock, self.rounds_per_us);
-                    (kind.perform)(amount, &Tools { clock, rounds_per_us, stop: &over });
-                    self.recorder.time_passed();
-                    let sleeping = if kind.sleeps { Since::Sleeping } else { Since::Running };
-                    self.recorder.look(sleeping);
-                }
+                Step::Work { kind, amount } => self.work(kind, amount),
             }
             at += 1;
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    pub(super) fn work(&mut self, kind: &Kind, amount: u64) {
+        if kind.sleeps {
+            self.recorder.look(Since::Running);
+        }
+        let memory = self.memory;
+        let over = || Phase::of(memory.control().phase.load(Relaxed)) == Phase::After;
+        let (clock, rounds_per_us) = (self.clock, self.rounds_per_us);
+        (kind.perform)(amount, &Tools { clock, rounds_per_us, stop: &over });
+        self.recorder.time_passed();
+        self.recorder.look(if kind.sleeps { Since::Sleeping } else { Since::Running });
     }
 
     #[inline(never)]
@@ -326,8 +330,9 @@ impl Worker<'_> {
             // Before it is: a part of it may be received, together with parts of others, whether or
             // not the rest still gets through.
             self.recorder.sent();
-            let stamp = self.recorder.stamp();
+            let stamp = Stamp { origin: self.origin, ..self.recorder.stamp() };
             match end.ring {
+                None if self.program.origins => stamp.write_long(message),
                 None => stamp.write(message),
                 Some(ring) => ring.post(stamp),
             }
@@ -352,10 +357,19 @@ impl Worker<'_> {
             while let Err(hitch) = end.channel.wait(message) {
                 Self::hitch(self.recorder.phase(), at, hitch)?;
             }
-            self.recorder.received(waiting_since, || match end.ring {
-                None => Stamp::read(message),
-                Some(ring) => ring.take(),
+            let origins = self.program.origins;
+            let mut stamp = None;
+            self.recorder.received(waiting_since, || {
+                stamp = match end.ring {
+                    None if origins => Stamp::read_long(message),
+                    None => Stamp::read(message),
+                    Some(ring) => ring.take(),
+                };
+                stamp
             });
+            if origins {
+                self.note_origin(stamp);
+            }
         }
         Ok(())
     }

@@ -1,14 +1,25 @@
-//! Steps that decide about others: `active`, `choose`.
+//! Steps that decide about others: `active`, `choose`, `every`, `arrive`.
 //!
 //! Must not know: members; a share of a team is a number of them, whoever they are.
 
-use super::super::flow::{CHOICES, DEALS, Deal};
+use super::super::flow::{
+    CHOICES, DEALS, Deal, PATTERNS, count_wanted, offset_wanted, period_wanted,
+};
 use super::super::number::{self, Wanted};
-use super::super::{Op, flow, resolve};
+use super::super::scope::unknown_word;
+use super::super::{Amount, Op, flow, resolve};
 use super::{Compiler, Flow};
 use crate::base::Unit;
-use crate::profile::keys::{DECK_MAX, WEIGHT_MAX};
+use crate::profile::keys::{DECK_MAX, NUMBER_MAX, WEIGHT_MAX};
 use crate::profile::{self, Arm, Expr, Fault, Span, Step, Word};
+use crate::step::work::spread;
+
+/// Arrivals of a team in a second.
+const RATE_MAX: f64 = 1e9;
+/// Coefficient of variation where the profile does not say.
+const CV: f64 = 0.5;
+/// Arrivals at once where the profile does not say.
+const BURST: f64 = 32.0;
 
 impl Compiler<'_> {
     pub(super) fn flow(&mut self, it: &profile::Flow, span: &Span) -> Flow {
@@ -19,6 +30,15 @@ impl Compiler<'_> {
                 Flow::GoesOn
             }
             profile::Flow::Choose { arms, deal } => self.choose(arms, deal, span),
+            profile::Flow::Every { period, offset, count, steps } => {
+                self.every(period, offset.as_ref(), count.as_ref(), steps, span)
+            }
+            profile::Flow::Arrive { steps, .. } => {
+                if let Some(arrive) = self.arrive(it) {
+                    self.block(Op::Flow(Box::new(arrive)), steps, span);
+                }
+                Flow::NeverEnds
+            }
         }
     }
 
@@ -80,6 +100,70 @@ impl Compiler<'_> {
         let choose = flow::Flow::Choose { deal, arms: begins, end };
         self.program.ops[begin] = Op::Flow(Box::new(choose));
         if goes_on { Flow::GoesOn } else { Flow::NeverEnds }
+    }
+
+    fn every(
+        &mut self,
+        period: &Expr,
+        offset: Option<&Expr>,
+        count: Option<&Expr>,
+        steps: &[Step],
+        span: &Span,
+    ) -> Flow {
+        let scope = self.around.scope;
+        let mut amount = |expr: &Expr, wanted| number::amount(expr, &wanted, scope, self.faults);
+        // Without a number there is a fault already; go on for those of the body.
+        let count = count.map(|count| amount(count, count_wanted()).unwrap_or(Amount::Fixed(1)));
+        let offset = offset.and_then(|offset| amount(offset, offset_wanted()));
+        let period = amount(period, period_wanted()).unwrap_or(Amount::Fixed(1));
+        let offset = offset.unwrap_or(Amount::Fixed(0));
+        let (is_endless, never) = (count.is_none(), count == Some(Amount::Fixed(0)));
+        let begin = self.program.ops.len();
+        let every = flow::Flow::Every { period, offset, count, end: 0 };
+        let flow = self.block(Op::Flow(Box::new(every)), steps, span);
+        if never {
+            self.truncate(begin);
+            return Flow::GoesOn;
+        }
+        if is_endless { Flow::NeverEnds } else { flow }
+    }
+
+    fn arrive(&mut self, it: &profile::Flow) -> Option<flow::Flow> {
+        let profile::Flow::Arrive { rate, pattern, burst, awake, .. } = it else { return None };
+        let scope = self.around.scope;
+        let mut whole = |expr: &Expr, wanted| number::whole(expr, &wanted, scope, self.faults);
+        let rate = whole(rate, Wanted::new("the rate of `arrive`", Unit::Count, 1.0, RATE_MAX));
+        let burst = match burst {
+            Some(burst) => whole(burst, Wanted::count("`burst`", 1, u32::MAX)),
+            None => Some(BURST),
+        };
+        let awake = match awake {
+            Some(awake) => whole(awake, Wanted::new("`awake`", Unit::Time, 0.0, NUMBER_MAX)),
+            None => Some(0.0),
+        };
+        let pattern = resolve::one_of("pattern", &PATTERNS, pattern, scope, self.faults)?;
+        let (rate, burst, awake_ns) = (rate? as u64, burst? as u32, awake? as u64);
+        Some(flow::Flow::Arrive { rate, pattern, burst, awake_ns, end: 0 })
+    }
+
+    /// How an amount varies; `None` only with a fault.
+    pub(super) fn spread(&mut self, it: &profile::Spread) -> Option<flow::Spread> {
+        let scope = self.around.scope;
+        let name = scope.word(&it.of);
+        let Some(row) = spread::find(name) else {
+            let known = spread::SPREADS.iter().map(|row| row.name);
+            self.faults.push(unknown_word("spread", name, &it.of.span, known));
+            return None;
+        };
+        let is_fixed = row.spread == spread::Spread::Exponential;
+        let (least, usual) = if is_fixed { (1.0, 1.0) } else { (0.0, CV) };
+        let what = format!("the cv of a {name} spread");
+        let wanted = Wanted::new(what, Unit::Share, least, row.cv_max);
+        let cv = match &it.cv {
+            Some(cv) => number::whole(cv, &wanted, scope, self.faults)?,
+            None => usual,
+        };
+        Some(flow::Spread { of: name.to_owned(), cv })
     }
 
     /// A whole number of cards in a deck.

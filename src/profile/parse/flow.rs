@@ -1,4 +1,4 @@
-//! Reads the steps that decide about others: `active`, `choose`.
+//! Reads the steps that decide about others: who does them, which, and when.
 //!
 //! Must not know: how any of it is decided.
 
@@ -27,6 +27,20 @@ impl Reader<'_> {
             "choose" => {
                 let deal = self.option_word(table, "as", "random");
                 Flow::Choose { arms: self.arms(value, depth)?, deal }
+            }
+            "every" => {
+                let period = self.number_of(value, row.verb, row.form, Scope::Team);
+                let offset = self.number(table, "offset", Scope::Team);
+                let count = self.number(table, "count", Scope::Team);
+                Flow::Every { period, offset, count, steps: self.inner_steps(table, depth) }
+            }
+            "arrive" => {
+                let rate = self.number_of(value, row.verb, row.form, Scope::Team);
+                let pattern = self.option_word(table, "as", "poisson");
+                let burst = self.number(table, "burst", Scope::Team);
+                let awake = self.number(table, "awake", Scope::Team);
+                let steps = self.inner_steps(table, depth);
+                Flow::Arrive { rate, pattern, burst, awake, steps }
             }
             _ => return None,
         })

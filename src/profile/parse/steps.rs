@@ -9,8 +9,8 @@ use super::reader::{
 };
 use crate::base::Unit;
 use crate::base::nearest::nearest;
-use crate::profile::keys::{FACTS, Form, KeyRow, MEMBER, NUMBER_MAX, VERBS, VerbRow, is_name};
-use crate::profile::{Action, Address, Expr, Fault, Span, Step, Which, Word};
+use crate::profile::keys::{ACT, FACTS, Form, KeyRow, MEMBER, NUMBER_MAX, VERBS, VerbRow, is_name};
+use crate::profile::{Action, Address, Expr, Fault, Span, Spread, Step, Which, Word};
 use toml::de::DeValue;
 
 /// How deep steps may be nested.
@@ -57,7 +57,7 @@ impl Reader<'_> {
         let (key, value) = self.verb(&entries, span.clone())?;
         let verb: &str = key.get_ref();
         let row = row_of(verb);
-        let options = row.map_or(&[] as &[KeyRow], |row| row.options);
+        let options = row.map_or(ACT, |row| row.options);
         self.check_options(&entries, verb, options);
         let label = format!("`{verb}`");
         let table = Table::of(entries, label, key.span(), options);
@@ -68,7 +68,15 @@ impl Reader<'_> {
             }
             None => {
                 let amount = self.number_of(value, verb, AMOUNT, Scope::Team);
-                Action::Act { verb: Word { text: verb.to_owned(), span: key.span() }, amount }
+                let spread = self.word(&table, "spread");
+                let cv = self.number(&table, "cv", Scope::Team);
+                if let (None, Some((key, _))) = (&spread, table.entry("cv")) {
+                    let help = "say of what: `spread = \"lognormal\"`";
+                    self.fault_with_help(key.span(), "`cv` without a `spread`", help);
+                }
+                let spread = spread.map(|of| Spread { of, cv });
+                let verb = Word { text: verb.to_owned(), span: key.span() };
+                Action::Act { verb, amount, spread }
             }
         };
         Some(Step { action, span })
@@ -81,7 +89,8 @@ impl Reader<'_> {
         step: Span,
     ) -> Option<(&'t Key<'t>, &'t Value<'t>)> {
         let is_option = |key: &Key<'_>| {
-            VERBS.iter().flat_map(|row| row.options).any(|row| row.key == key.get_ref())
+            let mut rows = VERBS.iter().flat_map(|row| row.options).chain(ACT);
+            rows.any(|row| row.key == key.get_ref())
         };
         // `choose` is a verb, and an option of `active`.
         let is_option_here = |key: &Key<'_>| {
@@ -193,14 +202,17 @@ impl Reader<'_> {
             }
             "spawn" => Action::Spawn { team: self.word_of(value, row.verb, &[])? },
             "join" => Action::Join { team: self.word_of(value, row.verb, &[])? },
-            "sweep" | "touch" | "chase" | "copy" | "scale" | "add" | "triad" => {
+            "sweep" | "touch" | "chase" | "allocate" | "copy" | "scale" | "add" | "triad" => {
                 self.use_of_memory(row, table, value, verb)?
             }
-            "active" | "choose" => Action::Flow(Box::new(self.flow(row, table, value, depth)?)),
+            "active" | "choose" | "every" | "arrive" => {
+                Action::Flow(Box::new(self.flow(row, table, value, depth)?))
+            }
             "forever" => Action::Forever { steps: self.steps(value, row.verb, depth + 1) },
             "measure" => {
                 let steps = self.inner_steps(table, depth);
-                Action::Measure { name: self.measure_name(value)?, steps }
+                let from = self.word(table, "from");
+                Action::Measure { name: self.measure_name(value)?, from, steps }
             }
             _ => return None,
         })

@@ -18,7 +18,7 @@ fn memory() -> Memory {
     };
     let spec = Spec {
         cpus: (0..8).map(cpu).collect(),
-        teams: vec![Team { receives: true, measures: vec![] }],
+        teams: vec![Team { receives: true, measures: vec![], paces: 0 }],
         n_tasks: 1,
         channels: vec![],
         copies: 1,

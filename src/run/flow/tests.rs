@@ -1,6 +1,7 @@
 //! Who is active, and what is dealt, without anybody who does it.
 
 use super::*;
+use crate::plan::Amount;
 
 fn active(choose: Choice, (size, n): (u32, u32), seed: u64, rounds: u64) -> Vec<Vec<u32>> {
     let lot = |me| Lot { me, size, n, choose, seed, round: 0 };
@@ -87,4 +88,78 @@ fn a_deck_is_shuffled() {
     let (first, second) = (deck(), deck());
     assert_ne!(first, second);
     assert!(!first.is_sorted());
+}
+
+/// The times of a member's rounds (ns since the block began at 1000), each begun so long after its
+/// time, and how many rounds were left out.
+fn rounds(flow: &Flow, (me, size): (u32, u32), late_ns: u64, n: usize) -> (Vec<u64>, u64) {
+    let mut pacer = Pacer::new(flow, me, size);
+    let mut random = Random::new(1, me.into());
+    let (mut times, mut missed) = (Vec::new(), 0);
+    let mut goes_on = pacer.begin(1_000, &mut random);
+    while goes_on && times.len() < n {
+        times.push(pacer.due_ns() - 1_000);
+        let next = pacer.next(pacer.due_ns() + late_ns, &mut random);
+        goes_on = next.is_some();
+        missed += next.unwrap_or(0);
+    }
+    (times, missed)
+}
+
+fn every(offset_ns: u64, count: Option<u64>) -> Flow {
+    let (period, offset) = (Amount::Fixed(100), Amount::Fixed(offset_ns));
+    Flow::Every { period, offset, count: count.map(Amount::Fixed), end: 0 }
+}
+
+#[test]
+fn periods_are_kept_or_left_out() {
+    let check = |flow: &Flow, late_ns, expected: &[u64], missed| {
+        let found = rounds(flow, (0, 1), late_ns, 4);
+        assert_eq!(found, (expected.to_vec(), missed), "{flow:?}, {late_ns} ns late");
+    };
+    check(&every(0, None), 0, &[0, 100, 200, 300], 0);
+    check(&every(30, None), 0, &[30, 130, 230, 330], 0);
+    check(&every(0, Some(2)), 0, &[0, 100], 0);
+    check(&every(0, Some(0)), 0, &[], 0);
+    check(&every(0, None), 99, &[0, 100, 200, 300], 0);
+    // What took exactly the period has missed one.
+    check(&every(0, None), 100, &[0, 200, 400, 600], 4);
+    check(&every(0, Some(3)), 250, &[0, 300, 600], 4);
+}
+
+fn arrive(rate: u64, pattern: Pattern, burst: u32) -> Flow {
+    Flow::Arrive { rate, pattern, burst, awake_ns: 0, end: 0 }
+}
+
+#[test]
+fn arrivals_do_not_wait_for_each_other() {
+    let check = |flow: &Flow, who, expected: &[u64]| {
+        for late_ns in [0, 10_000_000_000] {
+            let found = rounds(flow, who, late_ns, expected.len());
+            assert_eq!(found, (expected.to_vec(), 0), "{flow:?}, {late_ns} ns late");
+        }
+    };
+    let ms = |ms: &[u64]| -> Vec<u64> { ms.iter().map(|ms| ms * 1_000_000).collect() };
+    check(&arrive(1_000, Pattern::Constant, 1), (0, 1), &ms(&[1, 2, 3]));
+    // Of four members each has a quarter, between those of the others.
+    check(&arrive(1_000, Pattern::Constant, 1), (0, 4), &ms(&[1, 5, 9]));
+    check(&arrive(1_000, Pattern::Constant, 1), (3, 4), &ms(&[4, 8, 12]));
+    check(&arrive(1_000, Pattern::Burst, 2), (0, 1), &ms(&[2, 2, 4, 4, 6]));
+    // A third of a nanosecond does not add up.
+    let (times, _) = rounds(&arrive(3_000_000, Pattern::Constant, 1), (0, 1), 0, 3_000_000);
+    assert!(times.last().unwrap().abs_diff(1_000_000_000) <= 1);
+}
+
+#[test]
+fn poisson_arrivals_have_their_rate_and_are_memoryless() {
+    const N: usize = 100_000;
+    let (times, _) = rounds(&arrive(1_000_000, Pattern::Poisson, 1), (0, 1), 0, N);
+    let last = *times.last().unwrap() as f64;
+    // 100 ms, with a standard deviation of 0.3.
+    assert!((last - 1e8).abs() < 2e6, "{last}");
+    let long = times.windows(2).filter(|pair| pair[1] - pair[0] > 2_000).count();
+    // exp(-2) of them.
+    assert!(long.abs_diff(13_534) < 700, "{long} of {N}");
+    let (same, _) = rounds(&arrive(1_000_000, Pattern::Poisson, 1), (0, 1), 999, N);
+    assert_eq!(times, same);
 }
