@@ -1,9 +1,10 @@
 """Memory bandwidth beside its peers: STREAM's triad in C, memset in C and in perf bench.
 
-All are timed by the clock on the wall, since that is what schedload and perf report. A peer of two
-threads is two processes at once, their rates summed; each begins when it has touched its memory, so
-that their times overlap but for some ms. They are of one session, as ours is: where the kernel
-groups tasks by session (sched_autogroup), two would get twice our share of a CPU that others want.
+All are timed by the clock on the wall, since that is what schedload and perf report, from the begin
+of the first round to the end of the last one. A peer of two threads is two processes at once, their
+rates summed; each begins when it has touched its memory, so that their times overlap but for some
+ms. They are of one session, as ours is: where the kernel groups tasks by session (sched_autogroup),
+two would get twice our share of a CPU that others want.
 Must not know: how schedload works inside.
 """
 

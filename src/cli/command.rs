@@ -35,12 +35,21 @@ pub fn schedload_with(flags: Vec<Arg>) -> Command {
         .subcommand(completions())
 }
 
-/// A program of one profile, such as `schedload-pingpong`.
-pub fn standalone(program: String, about: String, flags: Vec<Arg>) -> Command {
-    Command::new(program)
+/// A program of one profile, such as `schedload-pingpong`; a value of the parameter `word` may also
+/// be its first argument.
+pub fn standalone(program: String, about: String, flags: Vec<Arg>, word: Option<&str>) -> Command {
+    let command = match word {
+        None => Command::new(program.clone()).after_help(exit::HELP),
+        Some(word) => {
+            let first = word.to_uppercase();
+            Command::new(program.clone())
+                .override_usage(format!("{program} [{first}] [OPTIONS]"))
+                .after_help(format!("{first} stands for `--{word} {first}`.\n\n{}", exit::HELP))
+        }
+    };
+    command
         .version(env!("CARGO_PKG_VERSION"))
         .about(about)
-        .after_help(exit::HELP)
         .args(flags)
         .args(plan_args())
         .args(run_args())
@@ -120,7 +129,11 @@ fn report() -> Command {
 
 fn completions() -> Command {
     Command::new("completions").about("Print a completion script for a shell").arg(
-        Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(Shell)),
+        Arg::new("shell")
+            .value_name("SHELL")
+            .required(true)
+            .value_parser(value_parser!(Shell))
+            .help("Whose script"),
     )
 }
 
@@ -166,8 +179,7 @@ fn run_args() -> [Arg; 8] {
              groups=1,cpus/2,cpus, and ranges: 1..cpus, 1..64:4 (steps of 4), 1..64*2 \
              (doubling). groups=topology is 1, 2, the CPUs of an LLC and of a node, 1/4, 1/3, \
              1/2, 2/3, all and twice the CPUs, and around imb_numa_nr, the kernel's limit of \
-             imbalance between nodes. Text prints one line for each; JSON is one document \
-             { \"schema\": 1, \"sweep\": { \"name\", \"points\": [ report, .. ] } }",
+             imbalance between nodes. Text has one line for each, JSON is one document",
         );
     let json = Arg::new("json").long("json").value_name("FILE").help_heading(OUTPUT_HEADING).help(
         "Store the report as JSON, rewritten as a whole after every run; - prints it to \

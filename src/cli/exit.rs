@@ -57,11 +57,16 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The part of a program's help that lists the exit codes.
+/// The part of a program's help that lists the exit codes; its lines fit 80 columns as they are.
 pub const HELP: &str = "\
-Exit codes: 0 done; 2 bad command line or profile; 3 the run failed; 4 this host cannot run it;
-5 a conservation check broke; 130, 143 or 129 after SIGINT, SIGTERM or SIGHUP, with a report of
-what was measured until then.";
+Exit codes:
+  0  done
+  2  bad command line or profile
+  3  the run failed
+  4  this host cannot run it
+  5  a conservation check broke
+  130, 143, 129  after SIGINT, SIGTERM, SIGHUP, with a report of what was
+                 measured until then";
 
 #[cfg(test)]
 mod tests {

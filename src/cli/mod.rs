@@ -94,9 +94,12 @@ fn other(name: &str, matches: &ArgMatches) -> Result<Exit, Error> {
 
 /// The program of a profile, which may be run as a variant of it.
 fn standalone(name: &str, profile: &str, args: &[OsString]) -> Result<Exit, Error> {
+    let word = catalogue::find(name).and_then(|builtin| builtin.by_word);
+    let word = word.filter(|_| profile == name);
     let profile = catalogue::load(profile)?;
     let flags = param::flags(&profile);
-    let command = command::standalone(format!("schedload-{name}"), profile.about.clone(), flags);
+    let about = profile.about.clone();
+    let command = command::standalone(format!("schedload-{name}"), about, flags, word);
     let matches = command.try_get_matches_from(args)?;
     run::run(&matches, &profile)
 }

@@ -21,7 +21,7 @@ fn flag(param: &Param, profile: &str) -> Arg {
         .allow_negative_numbers(true)
         .overrides_with(param.name.clone())
         .help_heading(Str::from(format!("Parameters of {profile}")))
-        .help(format!("{} [default {}]", param.about, range(param)));
+        .help(format!("{} [default: {}]", param.about, range(param)));
     if param.name.contains('_') {
         arg = arg.alias(param.name.replace('_', "-"));
     }

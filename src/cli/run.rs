@@ -210,7 +210,7 @@ pub fn ended(end: &End) -> Exit {
     match end {
         End::Done | End::TimeUp => Exit::Done,
         End::Interrupted(signal) => Exit::Interrupted(*signal),
-        End::Failed(_) => Exit::Failed,
+        End::Failed(_) | End::Stalled(_) => Exit::Failed,
     }
 }
 
@@ -225,9 +225,9 @@ pub fn checked(report: &Report) -> Exit {
 /// Says on stderr what makes a run's numbers doubtful or missing, for those who only read that.
 pub fn say_faults(report: &Report) {
     for run in &report.runs {
-        if run.end == "failed" {
+        if let end @ ("failed" | "stalled") = run.end.as_str() {
             let detail = run.end_detail.as_deref().unwrap_or("for an unknown reason");
-            complain(&format!("error: run {} failed: {detail}", run.run));
+            complain(&format!("error: run {} {end}: {detail}", run.run));
         }
         for check in run.checks.iter().filter(|check| !check.ok) {
             complain(&format!(

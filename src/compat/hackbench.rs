@@ -219,15 +219,20 @@ pub fn time_line(elapsed_ns: u64) -> String {
 pub fn help() -> String {
     let list = |rows: &[Row<Meaning>]| -> String { rows.iter().map(Row::help).collect() };
     format!(
-        "Stands in for hackbench of rt-tests: groups of senders that each write to every receiver \
-         of\ntheir group, and the time it takes.\n\n\
+        "Stands in for hackbench of rt-tests: groups of senders that each write to every\n\
+         receiver of their group, and the time it takes.\n\n\
          Usage: schedload-hackbench [option ...]\n\n\
          Options of hackbench:\n{}\n\
          Options that schedload adds, to be written out:\n{}\n\
-         The last of --threads and --processes counts. Exit codes: 0 done; 1 bad command line, as\n\
-         hackbench has it; 3 the run failed; 4 this host cannot run it; 5 a conservation check \
-         broke;\n130 or 143 after SIGINT or SIGTERM. Only a run that went through has a Time \
-         line.\n",
+         The last of --threads and --processes counts. Only a run that went through has a\n\
+         Time line.\n\n\
+         Exit codes:\n  \
+           0  done\n  \
+           1  bad command line, as hackbench has it\n  \
+           3  the run failed\n  \
+           4  this host cannot run it\n  \
+           5  a conservation check broke\n  \
+           130, 143, 129  after SIGINT, SIGTERM, SIGHUP\n",
         list(OPTIONS.original),
         list(OPTIONS.added),
     )

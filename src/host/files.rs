@@ -6,6 +6,7 @@
 use crate::base::{CpuList, Reading, State};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -53,6 +54,12 @@ impl Root {
 
     pub fn list(&self, path: &str) -> Reading<CpuList> {
         self.parsed(path, "a list of CPUs")
+    }
+
+    /// The user whose file or directory this is, and its mode.
+    pub fn owner(&self, path: &str) -> Option<(u32, u32)> {
+        let it = fs::metadata(self.path(path)).ok()?;
+        Some((it.uid(), it.mode()))
     }
 
     /// The names in a directory, sorted by the number they end in, then by name.

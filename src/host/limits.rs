@@ -30,12 +30,18 @@ impl Limits {
         Limits {
             open_files: limit(&limits, "Max open files"),
             user_tasks: limit(&limits, "Max processes"),
+            user_tasks_used: (!rights.any_number_of_tasks)
+                .then(|| tasks_of_user(root, user(&status, Id::Real)?))
+                .flatten(),
             user_tasks_enforced: !rights.any_number_of_tasks,
             cgroup_tasks: cgroups.and_then(|it| tightest(it, "pids", |v, d| tasks(root, v, d))),
             system_tasks: system_tasks(root),
             max_map_count: root.number("/proc/sys/vm/max_map_count").value().copied(),
             open_files_max: root.number("/proc/sys/fs/nr_open").value().copied(),
             memory_available_bytes: memory_available(&text("/proc/meminfo")),
+            cgroup_v2_barred: cgroups
+                .and_then(Cgroups::own_v2)
+                .and_then(|own| barred(root, &own, user(&status, Id::Effective)?)),
             cgroup_v2: cgroups.and_then(Cgroups::own_v2),
             cgroup_memory: cgroups.and_then(|it| tightest(it, "memory", |v, d| memory(root, v, d))),
             nodes: node_limits(root, &status, nodes),
@@ -55,6 +61,43 @@ fn limit(text: &str, name: &str) -> Option<Limit> {
         word => word.parse().ok(),
     };
     Some(Limit { soft: number()?, hard: number()? })
+}
+
+/// Which of the ids in a status file.
+#[derive(Clone, Copy)]
+enum Id {
+    Real = 0,
+    Effective = 1,
+}
+
+/// The user of a process, from its status file (fs/proc/array.c, task_state, v6.12).
+fn user(status: &str, id: Id) -> Option<u32> {
+    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    ids.split_whitespace().nth(id as usize)?.parse().ok()
+}
+
+/// Threads of all processes of a user that can be seen: RLIMIT_NPROC counts them by the real user
+/// (kernel/fork.c, copy_process, v6.12).
+fn tasks_of_user(root: &Root, wanted: u32) -> Option<u64> {
+    let names = root.names("/proc");
+    let processes = names.value()?.iter().filter(|name| name.parse::<u32>().is_ok());
+    let threads = |name: &String| {
+        let status = root.text(&format!("/proc/{name}/status"));
+        let status = status.value().filter(|it| user(it, Id::Real) == Some(wanted))?;
+        let threads = status.lines().find_map(|line| line.strip_prefix("Threads:"))?;
+        threads.trim().parse::<u64>().ok()
+    };
+    Some(processes.filter_map(threads).sum())
+}
+
+/// Why a user can surely make no cgroup below a directory: it is somebody else's. What a group or
+/// a capability allows shows only when it is tried.
+fn barred(root: &Root, directory: &str, user: u32) -> Option<String> {
+    let (owner, mode) = root.owner(directory)?;
+    let may = user == 0 || (owner == user && mode & 0o200 != 0) || mode & 0o022 != 0;
+    (!may).then(|| {
+        format!("no permission: {directory} belongs to user {owner} and is not delegated to {user}")
+    })
 }
 
 /// What the kernel lets this process do beyond its limits.

@@ -14,6 +14,7 @@ mod hwloc;
 mod knob;
 mod limits;
 pub mod numa;
+pub mod oom;
 pub mod task;
 pub mod topology;
 
@@ -141,8 +142,10 @@ pub struct Fact {
 pub struct Limits {
     /// Soft and hard RLIMIT_NOFILE.
     pub open_files: Option<Limit>,
-    /// RLIMIT_NPROC.
+    /// RLIMIT_NPROC, and the tasks of this user that count against it already.
     pub user_tasks: Option<Limit>,
+    #[serde(default)]
+    pub user_tasks_used: Option<u64>,
     /// Whether the kernel looks at it: not for root, CAP_SYS_RESOURCE or CAP_SYS_ADMIN.
     pub user_tasks_enforced: bool,
     /// pids.max and pids.current of the tightest cgroup above us, v1 or v2.
@@ -160,6 +163,9 @@ pub struct Limits {
     pub cgroup_memory: Option<CgroupLimit>,
     /// The directory of our own cgroup of version 2, if that is mounted.
     pub cgroup_v2: Option<String>,
+    /// Why no cgroup can be made below it, as far as can be seen.
+    #[serde(default)]
+    pub cgroup_v2_barred: Option<String>,
     /// What each node of the topology has to give; empty where nothing is known.
     pub nodes: Vec<NodeLimit>,
     /// RLIMIT_RTPRIO: the highest real-time priority that may be set.

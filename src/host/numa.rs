@@ -12,11 +12,11 @@ pub mod task;
 
 pub use counters::{Counters, grown, memory_stat, vmstat};
 pub use maps::Mapping;
-pub use node::NodeMemory;
+pub use node::{NodeMemory, cgroup_anon};
 pub use task::TaskNuma;
 
-use super::Host;
-use crate::base::{Reading, State};
+use super::{Host, Root};
+use crate::base::{Absence, Reading, State};
 
 /// What NUMA balancing does where it is on: the bits of kernel.numa_balancing
 /// (include/linux/sched/sysctl.h, NUMA_BALANCING_NORMAL and _MEMORY_TIERING, v6.12).
@@ -76,6 +76,19 @@ pub fn balancing(host: &Host) -> Reading<Mode> {
             format!("{KNOB} is 0; switch it on as root: `echo 1 > {KNOB}`"),
         ),
     }
+}
+
+/// A file of the memory controller of a cgroup v2, and its path.
+fn of_controller(root: &Root, directory: &str, file: &str) -> (String, Reading<String>) {
+    let path = format!("{directory}/{file}");
+    let text = match root.text(&path) {
+        Reading::Absent(Absence { state: State::Absent, .. }) => {
+            let reason = format!("there is no {path}: the controller memory is not enabled for it");
+            Reading::absent(State::Absent, reason)
+        }
+        text => text,
+    };
+    (path, text)
 }
 
 #[cfg(test)]

@@ -53,6 +53,18 @@ pub fn cpus_allowed(status: &str) -> Reading<CpuList> {
     }
 }
 
+/// How often a sleeping task has left its CPU so far, of its own accord and not, from its status
+/// file; `None` if it is runnable, stopped, or in a sleep that takes no signal (fs/proc/array.c,
+/// get_task_state and task_context_switch_counts, v6.12).
+pub fn asleep(status: &str) -> Option<[u64; 2]> {
+    let state = value_of(status, "State")?;
+    let count = |key| value_of(status, key)?.parse().ok();
+    match state.starts_with('S') {
+        true => Some([count("voluntary_ctxt_switches")?, count("nonvoluntary_ctxt_switches")?]),
+        false => None,
+    }
+}
+
 /// The value of the line whose key ends in `key`, as a whole or after a dot.
 pub(super) fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let pairs = text.lines().filter_map(|line| line.split_once(':'));

@@ -26,9 +26,21 @@ impl Better {
     }
 }
 
-/// What a metric is. `measure` rows stand for one metric of each measure block: `*` is its name.
+/// What there is one number of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// The run.
+    Run,
+    /// Each measure block, by its name.
+    Measure,
+    /// Each team, by its name.
+    Team,
+}
+
+/// What a metric is. In the key of one that is not of the run `*` is the name of what it is of.
 pub struct Metric {
     pub key: &'static str,
+    pub of: Of,
     /// As printed in JSON: `1/s`, `ns`, `s`, `1`.
     pub unit: &'static str,
     pub better: Better,
@@ -36,7 +48,13 @@ pub struct Metric {
 }
 
 const fn row(key: &'static str, unit: &'static str, better: Better, about: &'static str) -> Metric {
-    Metric { key, unit, better, about }
+    Metric { key, of: Of::Run, unit, better, about }
+}
+
+impl Metric {
+    const fn of(self, of: Of) -> Metric {
+        Metric { of, ..self }
+    }
 }
 
 use Better::{Higher, Lower, Neither};
@@ -64,14 +82,17 @@ pub const METRICS: &[Metric] = &[
         "1/s",
         Higher,
         "measure blocks of that name ended in the window, per second (`round_trips_per_s`)",
-    ),
-    row("*_ns_p50", "ns", Lower, "median time that a measure block of that name took"),
+    )
+    .of(Of::Measure),
+    row("*_ns_p50", "ns", Lower, "median time that a measure block of that name took")
+        .of(Of::Measure),
     row(
         "*_ns_p99",
         "ns",
         Lower,
         "time that 99 % of the measure blocks of that name did not exceed",
-    ),
+    )
+    .of(Of::Measure),
     row(
         "elapsed_s",
         "s",
@@ -110,6 +131,22 @@ pub const METRICS: &[Metric] = &[
         "part of the messages received in the window that needed no wakeup",
     ),
     row(
+        "*_asleep_share",
+        "1",
+        Neither,
+        "part of the messages received by the team of that name that found it asleep",
+    )
+    .of(Of::Team),
+    row(
+        "*_runnable",
+        "1",
+        Neither,
+        "tasks of the team of that name that ran or waited for a CPU, on average over the run",
+    )
+    .of(Of::Team),
+    row("runnable", "1", Neither, "the same of all teams"),
+    row("busy_cpus", "1", Neither, "CPUs that tasks kept busy, on average over the run"),
+    row(
         "migrations_per_s",
         "1/s",
         Neither,
@@ -136,8 +173,8 @@ pub const METRICS: &[Metric] = &[
         "local_share",
         "1",
         Neither,
-        "chance that a task and a page of the memory its instance shares were on one node, over \
-         time; mean of the instances",
+        "chance that a task and a page of its memory, its own or what its instance shares, were on \
+         one node, over time; mean of the instances",
     ),
     row(
         "convergence_s",
@@ -191,30 +228,38 @@ pub const METRICS: &[Metric] = &[
     ),
 ];
 
-/// The row of a metric's key: its own, or else that of a measure block (`round_trips_per_s`).
+/// The row of a metric's key: its own, or else that of a block or team (`round_trips_per_s`).
 pub fn find(key: &str) -> Option<&'static Metric> {
     let own = METRICS.iter().find(|row| row.key == key);
-    own.or_else(|| METRICS.iter().find(|row| row.measure_in(key).is_some()))
+    own.or_else(|| METRICS.iter().find(|row| row.name_in(key).is_some()))
+}
+
+/// Every key there is of these measure blocks and teams, in the order of the rows.
+pub fn keys<'a>(measures: &[&'a str], teams: &[&'a str]) -> Vec<(&'static Metric, &'a str)> {
+    let each = |row: &'static Metric| {
+        let names = match row.of {
+            Of::Run => &[""],
+            Of::Measure => measures,
+            Of::Team => teams,
+        };
+        names.iter().map(move |name| (row, *name))
+    };
+    METRICS.iter().flat_map(each).collect()
 }
 
 impl Metric {
-    /// Whether it stands for one metric of each measure block.
-    pub fn of_measure(&self) -> bool {
-        self.key.starts_with('*')
-    }
-
-    /// The key for a measure block; the row's own where it is not of one.
-    pub fn key_for(&self, measure: &str) -> String {
+    /// The key for the block or team of that name; the row's own where it is of the run.
+    pub fn key_for(&self, name: &str) -> String {
         match self.key.strip_prefix('*') {
-            Some(rest) => format!("{measure}{rest}"),
+            Some(rest) => format!("{name}{rest}"),
             None => self.key.to_owned(),
         }
     }
 
-    /// The name of the measure block in `key`, if this row is that of such a metric.
-    pub fn measure_in<'a>(&self, key: &'a str) -> Option<&'a str> {
-        let measure = key.strip_suffix(self.key.strip_prefix('*')?)?;
-        (!measure.is_empty()).then_some(measure)
+    /// The name of the block or team in `key`, if this row is that of such a metric.
+    pub fn name_in<'a>(&self, key: &'a str) -> Option<&'a str> {
+        let name = key.strip_suffix(self.key.strip_prefix('*')?)?;
+        (!name.is_empty()).then_some(name)
     }
 }
 
@@ -242,6 +287,8 @@ mod tests {
         check("wakeup_latency_ns_p99", Some("wakeup_latency_ns_p99"));
         check("round_trips_per_s", Some("*s_per_s"));
         check("round_trip_ns_p50", Some("*_ns_p50"));
+        check("server_asleep_share", Some("*_asleep_share"));
+        check("runnable", Some("runnable"));
         check("s_per_s", None);
         check("speed", None);
     }
@@ -251,7 +298,7 @@ mod tests {
         for (at, row) in METRICS.iter().enumerate() {
             assert!(!row.about.is_empty() && !row.unit.is_empty(), "{}", row.key);
             assert!(METRICS[..at].iter().all(|other| other.key != row.key));
-            assert_eq!(row.measure_in(&row.key_for("x")).is_some(), row.of_measure());
+            assert_eq!(row.name_in(&row.key_for("x")).is_some(), row.of != Of::Run);
         }
     }
 }

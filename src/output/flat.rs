@@ -32,6 +32,7 @@ pub(super) fn render(report: &Report, _: &Options) -> Result<String, OutputError
         }
         counts(&mut lines, run);
         migrations(&mut lines, &run.migrations);
+        memory_steps(&mut lines, run);
         residency(&mut lines, run);
         placement(&mut lines, run);
         trust(&mut lines, run);
@@ -135,6 +136,23 @@ fn arrivals(lines: &mut Lines, number: usize, row: &Arrivals) {
     lines.known(key("lateness_max_ns"), row.lateness.max);
 }
 
+fn memory_steps(lines: &mut Lines, run: &Run) {
+    for step in &run.memory_steps {
+        let path = format!("memory_steps.{}.{}", step.team, step.step);
+        let mut put = |key: &str, bytes: u64, bytes_per_s: Option<f64>| {
+            lines.put(format!("{path}{key}.bytes"), bytes);
+            lines.known(format!("{path}{key}.bytes_per_s"), bytes_per_s);
+        };
+        put("", step.bytes, step.bytes_per_s);
+        for on in &step.by_node {
+            put(&format!(".node{}", on.node), on.bytes, on.bytes_per_s);
+        }
+        for of in &step.by_task {
+            put(&format!(".task{}", of.task), of.bytes, of.bytes_per_s);
+        }
+    }
+}
+
 fn counts(lines: &mut Lines, run: &Run) {
     let (messages, kernel) = (&run.messages, &run.kernel);
     lines.put("messages.sent", messages.sent);
@@ -199,6 +217,26 @@ fn placement(lines: &mut Lines, run: &Run) {
         lines.known(format!("{path}.local_share"), it.local_share.value);
         lines.known(format!("{path}.convergence_s"), it.convergence_s.value);
         lines.known(format!("{path}.scan_passes"), it.scan_passes.value);
+    }
+    for it in &run.numa {
+        let path = format!("numa.{}", it.team);
+        lines.sourced(&format!("{path}.faults"), &it.faults);
+        for preferred in &it.preferred {
+            let node = preferred.node.map_or("none".to_owned(), |node| node.to_string());
+            lines.put(format!("{path}.preferred.{node}"), preferred.tasks);
+        }
+    }
+    for it in &run.cgroups {
+        let path = format!("cgroup.instance{}", it.instance);
+        for (key, counter) in &it.counters {
+            lines.sourced(&format!("{path}.{key}"), counter);
+        }
+        for (when, anon) in ["start", "end"].into_iter().zip(&it.anon) {
+            lines.put(format!("{path}.anon.{when}.state"), &anon.state);
+            for node in &anon.nodes {
+                lines.put(format!("{path}.anon.{when}.node{}", node.node), node.bytes);
+            }
+        }
     }
     if let Some(trial) = &run.trial {
         lines.put("trial.team", &trial.team);

@@ -7,18 +7,18 @@ use super::cgroups::{self, CgroupWords};
 use super::check::{self, Pattern};
 use super::compile::{self, Around, Kept, Program};
 use super::memory;
+use super::metrics;
 use super::number::{self, Wanted};
 use super::placement::{self, Members, PlaceWords};
 use super::resolve::{self, ChannelWords};
-use super::scope::{Scope, suggestion, typed};
+use super::scope::{Scope, typed};
 use super::{
-    ChannelPlan, Form, MemoryPlan, Needs, Op, Overrides, Plan, PlanCpu, PlanError, PlanNode,
-    Refusal, Scheduling, TeamPlan, hash, needs, scheduling, traffic,
+    ChannelPlan, ConditionPlan, Form, MemoryPlan, Needs, Op, Overrides, Plan, PlanCpu, PlanError,
+    PlanNode, Refusal, Scheduling, TeamPlan, hash, needs, scheduling, traffic,
 };
 use crate::base::Unit;
 use crate::host::Host;
 use crate::host::topology::Node;
-use crate::metric::METRICS;
 use crate::profile::keys::NUMBER_MAX;
 use crate::profile::{Expr, Fault, Faults, Profile, Team};
 
@@ -60,6 +60,7 @@ struct Parts {
     /// The fewest with memory on which the profile means anything.
     nodes: u32,
     copies: u32,
+    conditions: Vec<ConditionPlan>,
     channels: Vec<ChannelPlan>,
     memory: Vec<MemoryPlan>,
     teams: Vec<TeamPart>,
@@ -119,13 +120,14 @@ impl Parts {
         let (duration_ns, warmup_ns) = window(profile, overrides, scope, faults);
         let teams: Option<Vec<TeamPart>> = teams.into_iter().collect();
         let teams = teams?;
-        check_watch(profile, &teams, faults);
+        let conditions = metrics::conditions(profile, &keys_of(&teams), scope, faults);
         let channels: Option<Vec<ChannelPlan>> = words.iter().map(channel_plan).collect();
         Some(Parts {
             instances: instances?,
             cgroups: cgroups::words(profile, instances.flatten(), scope, faults)?,
             nodes: resolve::nodes(profile, scope, faults)?,
             copies: copies?,
+            conditions,
             channels: channels?,
             memory,
             notes: notes(profile, &words, &teams),
@@ -152,12 +154,12 @@ impl Parts {
             teams.push(team);
             spans.push(of_ops);
         }
-        let mut faults = Vec::new();
         let (traffic, by_member) = traffic::of(&teams, &channels);
-        for fault in by_member {
+        let of_member = |fault: traffic::MemberFault| {
             let message = format!("team `{}`: {}", teams[fault.team].name, fault.message);
-            faults.push(Fault::new(spans[fault.team][fault.op].clone(), message));
-        }
+            Fault::new(spans[fault.team][fault.op].clone(), message)
+        };
+        let mut faults: Vec<Fault> = by_member.into_iter().map(of_member).collect();
         // With a member's index unknown, who meets whom is guesswork.
         if faults.is_empty() {
             let pattern = Pattern {
@@ -184,6 +186,7 @@ impl Parts {
             about: profile.about.clone(),
             params: scope.printed(),
             watch: profile.watch.iter().map(|watch| watch.metric.text.clone()).collect(),
+            conditions: self.conditions,
             seed: overrides.seed.unwrap_or(SEED),
             hash: String::new(),
             cpus: cpus(host),
@@ -195,6 +198,7 @@ impl Parts {
             copies,
             channels,
             memory,
+            lines: profile.source.lines(&spans),
             teams,
             duration_ns,
             warmup_ns,
@@ -329,24 +333,11 @@ fn window(
     (duration.map(|(ns, _)| ns), warmup.map_or(0, |(ns, _)| ns))
 }
 
-/// The metrics that a profile is about exist, as far as they depend on it.
-fn check_watch(profile: &Profile, teams: &[TeamPart], faults: &mut Vec<Fault>) {
+/// Every metric that such teams have.
+fn keys_of(teams: &[TeamPart]) -> Vec<String> {
     let measures = teams.iter().flat_map(|team| &team.program.measures);
-    let keys: Vec<String> = METRICS
-        .iter()
-        .flat_map(|metric| match metric.of_measure() {
-            true => measures.clone().map(|name| metric.key_for(name)).collect(),
-            false => vec![metric.key.to_owned()],
-        })
-        .collect();
-    for watch in &profile.watch {
-        let key = &watch.metric.text;
-        if !keys.contains(key) {
-            let message = format!("unknown metric `{key}`");
-            let help = suggestion(key, keys.iter().map(String::as_str));
-            faults.push(Fault::new(watch.metric.span.clone(), message).with_help(help));
-        }
-    }
+    let names = teams.iter().map(|team| team.name.as_str());
+    metrics::of(measures.map(String::as_str), names).map(|(row, name)| row.key_for(name)).collect()
 }
 
 fn notes(profile: &Profile, channels: &[ChannelWords], teams: &[TeamPart]) -> Vec<String> {

@@ -78,6 +78,12 @@ pub(super) fn on_this_host(
         let help = "run it where cgroups v2 are, or without `cgroup`";
         return Err(vec![Refusal::new(message).with_help(help)]);
     }
+    if let Some(why) = &host.limits.cgroup_v2_barred {
+        let message = format!("the profile gives each instance a cgroup: {why}");
+        let help = "run it as root, in a delegated cgroup (`systemd-run --user --scope -p \
+                    Delegate=yes`), or without `cgroup`";
+        return Err(vec![Refusal::new(message).with_help(help)]);
+    }
     let nodes = all_nodes(host);
     let plan = |words: &CgroupWords| {
         let lenient = overrides.allow_single_node;

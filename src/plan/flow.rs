@@ -7,6 +7,7 @@ use super::{Amount, Op, Plan, check};
 use crate::base::unit::{self, Unit, counted};
 use crate::profile::Fault;
 use crate::profile::keys::NUMBER_MAX;
+use crate::step::work;
 use serde::{Deserialize, Serialize};
 
 /// The head of a block that is not simply done. `end` is the operation behind its last one, which
@@ -199,6 +200,14 @@ pub(super) fn count_wanted() -> Wanted {
 }
 
 impl Op {
+    /// The row of the work that it is, if it is one.
+    pub fn work(&self) -> Option<&'static work::Kind> {
+        match self {
+            Op::Work { kind, .. } => work::find(kind),
+            _ => None,
+        }
+    }
+
     /// The operation behind the block that it begins.
     pub fn end(&self) -> Option<u32> {
         match self {

@@ -14,8 +14,10 @@ mod error;
 pub mod flow;
 mod hash;
 mod memory;
+mod metrics;
 mod needs;
 mod number;
+mod owners;
 mod placement;
 mod recording;
 mod resolve;
@@ -26,13 +28,13 @@ mod spawn;
 mod traffic;
 
 pub use error::{PlanError, Refusal};
+pub use owners::{Owner, Usage};
 pub use show::show;
 
 use crate::base::{CpuId, CpuList, NodeId, Place};
 use crate::host::Host;
 use crate::profile::Profile;
 use crate::profile::expr::Node;
-use crate::step::work;
 use serde::{Deserialize, Serialize};
 
 /// What the command line sets besides the profile; texts as they were typed.
@@ -56,6 +58,8 @@ pub struct Plan {
     pub params: Vec<(String, String)>,
     /// The metrics the profile is about, the result first.
     pub watch: Vec<String>,
+    /// What has to be so for the numbers to mean what the profile is about.
+    pub conditions: Vec<ConditionPlan>,
     pub seed: u64,
     /// Fingerprint of all that decides the work: 16 hex digits.
     pub hash: String,
@@ -76,6 +80,8 @@ pub struct Plan {
     pub channels: Vec<ChannelPlan>,
     pub memory: Vec<MemoryPlan>,
     pub teams: Vec<TeamPlan>,
+    /// Lines of the profile by team and operation, from 1; empty if it was built in Rust.
+    pub lines: Vec<Vec<u32>>,
     /// Length of the window (ns); `None`: until the foreground teams have done their steps.
     pub duration_ns: Option<u64>,
     pub warmup_ns: u64,
@@ -97,6 +103,16 @@ pub struct PlanNode {
     pub has_memory: bool,
     /// The node with memory that is farthest from it; of several as far, the one behind it.
     pub farthest: NodeId,
+}
+
+/// A metric, and the values in which the run tests what the profile is about, in its unit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConditionPlan {
+    pub metric: String,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    /// What is not tested else.
+    pub about: String,
 }
 
 /// The cgroup of an instance; `None` leaves what the kernel has.
@@ -453,19 +469,14 @@ impl Plan {
         (0..self.copies / each.max(1)).map(|group| group * each..(group + 1) * each).collect()
     }
 
+    /// The line of the profile that an operation of a team comes from.
+    pub fn line(&self, team: usize, op: usize) -> Option<u32> {
+        self.lines.get(team)?.get(op).copied()
+    }
+
     /// The instance that a copy belongs to.
     pub fn instance(&self, copy: u32) -> u32 {
         copy / (self.copies / self.instances.max(1)).max(1)
-    }
-}
-
-impl Op {
-    /// The row of the work that it is, if it is one.
-    pub fn work(&self) -> Option<&'static work::Kind> {
-        match self {
-            Op::Work { kind, .. } => work::find(kind),
-            _ => None,
-        }
     }
 }
 

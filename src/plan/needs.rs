@@ -94,21 +94,21 @@ struct Bound<'a> {
     of: &'a str,
     name: &'a str,
     max: u64,
+    /// What others use of it already.
+    used: u64,
     help: String,
 }
 
 impl Checking<'_> {
     fn holds(&mut self, need: u64, bound: Bound) {
-        let Bound { of, name, max, help } = bound;
+        let Bound { of, name, max, used, help } = bound;
+        let max = max.saturating_sub(used);
         if need <= max {
             self.checked.push(CheckedLimit { need: of.to_owned(), max, name: name.to_owned() });
             return;
         }
-        // Of memory and of a cgroup's tasks what others use is left out already.
-        let verb = match of == "memory" || name.starts_with("/sys/fs/cgroup") {
-            true => "leaves",
-            false => "allows",
-        };
+        // Of available memory what others use is left out already.
+        let verb = if used > 0 || of == "memory" { "leaves" } else { "allows" };
         let shown = |n: u64| match of {
             "memory" => unit::bytes(n as f64),
             _ => n.to_string(),
@@ -137,7 +137,7 @@ impl Checking<'_> {
             ),
         };
         let help = help.replace("{}", name);
-        self.holds(need, Bound { of: "open files", name, max, help });
+        self.holds(need, Bound { of: "open files", name, max, used: 0, help });
         let raised = limit.soft < need && need <= max;
         raised.then(|| {
             let soft = limit.soft;
@@ -148,22 +148,16 @@ impl Checking<'_> {
     fn tasks(&mut self, need: u64) {
         let enforced = self.limits.user_tasks_enforced;
         if let Some(limit) = self.limits.user_tasks.filter(|_| enforced) {
+            let used = self.limits.user_tasks_used.unwrap_or(0);
+            let help = format!("it is {}; raise it with `ulimit -u {}`", limit.soft, used + need);
             self.holds(
                 need,
-                Bound {
-                    of: "tasks",
-                    name: "RLIMIT_NPROC",
-                    max: limit.soft,
-                    help: format!("raise it with `ulimit -u {need}`"),
-                },
+                Bound { of: "tasks", name: "RLIMIT_NPROC", max: limit.soft, used, help },
             );
         }
         if let Some(CgroupLimit { file, max, used }) = &self.limits.cgroup_tasks {
             let help = format!("raise it as root: `echo {} > {file}`", used + need);
-            self.holds(
-                need,
-                Bound { of: "tasks", name: file, max: max.saturating_sub(*used), help },
-            );
+            self.holds(need, Bound { of: "tasks", name: file, max: *max, used: *used, help });
         }
         if let Some(limit) = &self.limits.system_tasks {
             self.holds(
@@ -172,6 +166,7 @@ impl Checking<'_> {
                     of: "tasks",
                     name: &limit.file,
                     max: limit.max,
+                    used: 0,
                     help: format!("raise it as root: `echo {} > {}`", 2 * need, limit.file),
                 },
             );
@@ -198,6 +193,7 @@ impl Checking<'_> {
                     of: "memory",
                     name: "MemAvailable in /proc/meminfo",
                     max: available,
+                    used: 0,
                     help: format!("ask for fewer tasks or {what}{of_regions}"),
                 },
             );
@@ -205,10 +201,7 @@ impl Checking<'_> {
         if let Some(CgroupLimit { file, max, used }) = &self.limits.cgroup_memory {
             let raised = used.saturating_add(need);
             let help = format!("raise it as root: `echo {raised} > {file}`{of_regions}");
-            self.holds(
-                need,
-                Bound { of: "memory", name: file, max: max.saturating_sub(*used), help },
-            );
+            self.holds(need, Bound { of: "memory", name: file, max: *max, used: *used, help });
         }
     }
 
@@ -220,6 +213,7 @@ impl Checking<'_> {
                     of: "mappings",
                     name: "vm.max_map_count",
                     max,
+                    used: 0,
                     help: format!("raise it as root: `sysctl -w vm.max_map_count={need}`"),
                 },
             );

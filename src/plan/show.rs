@@ -104,6 +104,12 @@ fn head(plan: &Plan, lines: &mut Lines) {
     if !plan.watch.is_empty() {
         lines.line(1, &format!("watch    {}", plan.watch.join(", ")));
     }
+    for it in &plan.conditions {
+        let limit = |name: &str, limit: Option<f64>| limit.map(|it| format!(" {name} {it}"));
+        let limits: String =
+            [limit("from", it.min), limit("to", it.max)].into_iter().flatten().collect();
+        lines.line(1, &format!("tests    only with {}{limits}: {}", it.metric, it.about));
+    }
     let tasks = plan.n_tasks();
     let copies = u64::from(plan.copies);
     let tasks = match copies {

@@ -7,8 +7,9 @@
 use crate::base::Unit;
 use crate::profile::expr::Node;
 use crate::profile::{
-    Action, Address, Arm, Channel, Choice, Deadline, Expr, Faults, Flow, Param, ParamValue,
-    Placement, Profile, Region, Scheduling, Source, Spread, Step, Team, Use, Watch, Which, Word,
+    Action, Address, Arm, Channel, Choice, Condition, Deadline, Expr, Faults, Flow, Param,
+    ParamValue, Placement, Profile, Region, Scheduling, Source, Spread, Step, Team, Use, Watch,
+    Which, Word,
 };
 use std::time::Duration;
 
@@ -100,6 +101,7 @@ impl Profile {
             duration: None,
             warmup: None,
             watch: Vec::new(),
+            conditions: Vec::new(),
             channels: Vec::new(),
             memory: Vec::new(),
             teams: Vec::new(),
@@ -133,6 +135,19 @@ impl Profile {
 
     pub fn watch(mut self, metric: &str, about: &str) -> Profile {
         self.watch.push(Watch { metric: Word::from(metric), about: about.to_owned() });
+        self
+    }
+
+    /// The run tests what it is about only where the metric is between these two.
+    pub fn condition(
+        mut self,
+        metric: &str,
+        (min, max): (impl Into<Expr>, impl Into<Expr>),
+        about: &str,
+    ) -> Profile {
+        let (min, max) = (Some(min.into()), Some(max.into()));
+        let (metric, about) = (Word::from(metric), about.to_owned());
+        self.conditions.push(Condition { metric, min, max, about });
         self
     }
 
@@ -379,8 +394,8 @@ impl Step {
     }
 
     pub fn measure(name: &str, steps: impl IntoIterator<Item = Step>) -> Step {
-        let steps = steps.into_iter().collect();
-        Action::Measure { name: Word::from(name), from: None, steps }.into()
+        let (name, steps) = (Word::from(name), steps.into_iter().collect());
+        Action::Measure { name, from: None, steps }.into()
     }
 
     /// The same with the time since the request arrived (`arrive`).
@@ -393,38 +408,38 @@ impl Step {
         Action::During { time: time.into(), steps: steps.into_iter().collect() }.into()
     }
 
-    /// Only this share of the team does the steps: `fixed`, `rotating` or `random` members.
+    /// Of this share of the team: `fixed`, `rotating` or `random` members.
     pub fn active(
         share: impl Into<Expr>,
         choose: &str,
         steps: impl IntoIterator<Item = Step>,
     ) -> Step {
         let (share, choose) = (share.into(), Word::from(choose));
-        let steps = steps.into_iter().collect();
-        Action::Flow(Box::new(Flow::Active { share, choose, steps })).into()
+        Action::Flow(Box::new(Flow::Active { share, choose, steps: steps.into_iter().collect() }))
+            .into()
     }
 
-    /// The steps of one of the arms, `random` or from a `deck`; [`Step::arm`] makes them.
+    /// One of the arms, `random` or from a `deck`; [`Step::arm`] makes them.
     pub fn choose(deal: &str, arms: impl IntoIterator<Item = Arm>) -> Step {
-        let arms = arms.into_iter().collect();
-        Action::Flow(Box::new(Flow::Choose { arms, deal: Word::from(deal) })).into()
+        let (arms, deal) = (arms.into_iter().collect(), Word::from(deal));
+        Action::Flow(Box::new(Flow::Choose { arms, deal })).into()
     }
 
-    /// At equal distances of time until the run ends. What has no argument here is a field.
+    /// At equal distances of time until the run ends.
     pub fn every(period: impl Into<Expr>, steps: impl IntoIterator<Item = Step>) -> Step {
-        let (period, steps) = (period.into(), steps.into_iter().collect());
-        Action::Flow(Box::new(Flow::Every { period, offset: None, count: None, steps })).into()
+        let (period, offset, count) = (period.into(), None, None);
+        let steps = steps.into_iter().collect();
+        Action::Flow(Box::new(Flow::Every { period, offset, count, steps })).into()
     }
 
-    /// So often a second of the whole team: `poisson`, `constant` or `burst`.
+    /// So often a second: `poisson`, `constant` or `burst`.
     pub fn arrive(
         rate: impl Into<Expr>,
         pattern: &str,
         steps: impl IntoIterator<Item = Step>,
     ) -> Step {
-        let (rate, pattern) = (rate.into(), Word::from(pattern));
+        let (rate, pattern, burst, awake) = (rate.into(), Word::from(pattern), None, None);
         let steps = steps.into_iter().collect();
-        let (burst, awake) = (None, None);
         Action::Flow(Box::new(Flow::Arrive { rate, pattern, burst, awake, steps })).into()
     }
 
@@ -477,8 +492,7 @@ impl Step {
         Action::Act { verb: Word::from(verb), amount: amount.into(), spread: None }.into()
     }
 
-    /// Lets the amount of such a step vary: `lognormal`, `exponential`, `uniform`. Means nothing
-    /// for other steps.
+    /// Lets the amount of such a step vary: `lognormal`, `exponential`, `uniform`.
     pub fn spread(mut self, of: &str, cv: impl Into<Expr>) -> Step {
         if let Action::Act { spread, .. } = &mut self.action {
             *spread = Some(Spread { of: Word::from(of), cv: Some(cv.into()) });

@@ -76,16 +76,17 @@ impl Builtin {
     }
 }
 
-/// A built-in with one of its words as the default, under that name.
+/// A built-in with one of its words as the only choice, under that name.
 fn variant(name: &str) -> Option<Result<Profile, Faults>> {
     let builtin = BUILTINS.iter().find(|it| it.variants().iter().any(|word| word == name))?;
     let profile = builtin.profile().map(|mut profile| {
         profile.name = name.to_owned();
         for param in &mut profile.params {
-            if let ParamValue::Word { default, .. } = &mut param.value
+            if let ParamValue::Word { default, choices } = &mut param.value
                 && Some(param.name.as_str()) == builtin.by_word
             {
                 default.text = name.to_owned();
+                choices.retain(|choice| choice.word == name);
             }
         }
         profile

@@ -115,10 +115,33 @@ pub const PROFILE: &[KeyRow] = &[
         Means("nothing is singled out"),
         "metric = \"what it separates\", the first being the profile's result",
     ),
+    row(
+        "condition",
+        Form::Table(&[]),
+        Means("none"),
+        "metrics, and the values in which the run tests what the profile is about",
+    ),
     row("param", Form::Table(&[]), Means("none"), "values that the command line can set"),
     row("channel", Form::Table(&[]), Means("none"), "ways for tasks to wake each other"),
     row("memory", Form::Table(&[]), Means("none"), "regions of memory"),
     row("team", Form::Table(&[]), Required("[team.NAME]"), "identical tasks"),
+];
+
+/// The keys of a row of `[condition]`.
+pub const CONDITION: &[KeyRow] = &[
+    row(
+        "min",
+        Form::Number { unit: None, min: -NUMBER_MAX, max: NUMBER_MAX },
+        Means("no limit"),
+        "smallest value, in the metric's unit",
+    ),
+    row(
+        "max",
+        Form::Number { unit: None, min: -NUMBER_MAX, max: NUMBER_MAX },
+        Means("no limit"),
+        "largest value",
+    ),
+    row("about", Form::Text, Required("\"...\""), "what is not tested else"),
 ];
 
 /// The keys of `cgroup`.

@@ -50,6 +50,8 @@ pub struct Profile {
     pub warmup: Option<Expr>,
     /// The metrics that this profile is about, the first being its result.
     pub watch: Vec<Watch>,
+    /// What has to be so for the numbers to mean what the profile is about.
+    pub conditions: Vec<Condition>,
     pub channels: Vec<Channel>,
     pub memory: Vec<Region>,
     pub teams: Vec<Team>,
@@ -61,6 +63,21 @@ pub struct Source {
     /// Path as given by the user, `profiles/NAME.toml` for a built-in, or empty.
     pub path: String,
     pub text: String,
+}
+
+impl Source {
+    /// The lines, from 1, on which these places begin; nothing if there is no text.
+    pub(crate) fn lines(&self, places: &[Vec<Span>]) -> Vec<Vec<u32>> {
+        if self.text.is_empty() {
+            return Vec::new();
+        }
+        let bytes = self.text.as_bytes();
+        let line = |span: &Span| {
+            let before = &bytes[..span.start.min(bytes.len())];
+            before.iter().filter(|byte| **byte == b'\n').count() as u32 + 1
+        };
+        places.iter().map(|spans| spans.iter().map(line).collect()).collect()
+    }
 }
 
 /// A word of the profile: a kind, a policy, or the name of a parameter that stands for one.
@@ -103,6 +120,16 @@ pub struct Choice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watch {
     pub metric: Word,
+    pub about: String,
+}
+
+/// A metric, and the values in which the profile tests what it is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    pub metric: Word,
+    pub min: Option<Expr>,
+    pub max: Option<Expr>,
+    /// What is not tested else.
     pub about: String,
 }
 

@@ -19,8 +19,8 @@ mod tests;
 pub(crate) use number::{described_range, fits, unit_help};
 
 use crate::base::Unit;
-use crate::profile::keys::PROFILE;
-use crate::profile::{Expr, Fault, Faults, Profile, Source, Watch, Word};
+use crate::profile::keys::{CONDITION, PROFILE};
+use crate::profile::{Condition, Expr, Fault, Faults, Profile, Source, Watch, Word};
 use number::Scope;
 use reader::{Reader, Table, shown};
 use toml::de::{DeTable, DeValue};
@@ -123,6 +123,7 @@ impl Reader<'_> {
             duration: self.number(table, "duration", Scope::Profile),
             warmup: self.number(table, "warmup", Scope::Profile),
             watch: self.watch(table),
+            conditions: self.conditions(table),
             channels,
             memory,
             teams,
@@ -142,5 +143,29 @@ impl Reader<'_> {
             watch.push(Watch { metric: Word { text, span: key.span() }, about });
         }
         watch
+    }
+
+    fn conditions(&mut self, table: &Table<'_>) -> Vec<Condition> {
+        let Some((_, value)) = table.entry("condition") else {
+            return Vec::new();
+        };
+        let entries = self.named(value, "[condition]");
+        let mut conditions = Vec::new();
+        for (key, value) in entries {
+            let (text, span) = (key.get_ref().to_string(), key.span());
+            self.check_name(key, "metric");
+            let name = format!("[condition] {text}");
+            let before = self.faults.len();
+            let table = self.table(value, name, span.clone(), CONDITION);
+            let is_table = self.faults.len() == before;
+            let min = self.number(&table, "min", Scope::Profile);
+            let max = self.number(&table, "max", Scope::Profile);
+            if is_table && !table.has("min") && !table.has("max") {
+                self.fault(span.clone(), "a condition needs `min`, `max`, or both");
+            }
+            let about = self.text(&table, "about");
+            conditions.push(Condition { metric: Word { text, span }, min, max, about });
+        }
+        conditions
     }
 }

@@ -6,8 +6,8 @@
 use crate::base::Unit;
 use crate::profile::keys::{FACTS, is_name};
 use crate::profile::{
-    Action, Address, Arm, Cgroup, Channel, Choice, Expr, Flow, Param, ParamValue, Profile, Region,
-    Step, Team, Use, Which, Word,
+    Action, Address, Arm, Cgroup, Channel, Choice, Condition, Expr, Flow, Param, ParamValue,
+    Profile, Region, Step, Team, Use, Which, Word,
 };
 use std::fmt::Write;
 
@@ -30,6 +30,12 @@ impl Profile {
                 line(&mut out, &key(&watch.metric.text), &quoted(&watch.about));
             }
         }
+        if !self.conditions.is_empty() {
+            out.push_str("\n[condition]\n");
+            for it in &self.conditions {
+                line(&mut out, &key(&it.metric.text), &inline(&condition_fields(it)));
+            }
+        }
         if !self.params.is_empty() {
             out.push_str("\n[param]\n");
             for param in &self.params {
@@ -41,6 +47,12 @@ impl Profile {
         self.teams.iter().for_each(|team| print_team(&mut out, team));
         out
     }
+}
+
+fn condition_fields(it: &Condition) -> Fields {
+    let limit = |name, limit: &Option<Expr>| limit.as_ref().map(|it| (name, number(it)));
+    let limits = limit("min", &it.min).into_iter().chain(limit("max", &it.max));
+    limits.chain([("about", quoted(&it.about))]).collect()
 }
 
 fn line(out: &mut String, key: &str, value: &str) {

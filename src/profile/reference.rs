@@ -6,8 +6,8 @@
 use crate::base::unit;
 use crate::profile::expr::Function;
 use crate::profile::keys::{
-    ACT, ARM, Absent, CGROUP, CHANNEL, DEADLINE, FACTS, Form, KeyRow, MEMBER, MEMORY, NUMBER_MAX,
-    PARAM, PROFILE, TEAM, UCLAMP, VERBS,
+    ACT, ARM, Absent, CGROUP, CHANNEL, CONDITION, DEADLINE, FACTS, Form, KeyRow, MEMBER, MEMORY,
+    NUMBER_MAX, PARAM, PROFILE, TEAM, UCLAMP, VERBS,
 };
 use crate::profile::parse::described_range;
 
@@ -15,6 +15,7 @@ use crate::profile::parse::described_range;
 pub fn tables() -> Vec<(&'static str, String)> {
     vec![
         ("profile-keys", keys(PROFILE)),
+        ("condition-keys", keys(CONDITION)),
         ("param-keys", keys(PARAM)),
         ("channel-keys", keys(CHANNEL)),
         ("cgroup-keys", keys(CGROUP)),

@@ -9,7 +9,7 @@ use super::recording::{
     TaskRecord, TeamRecord,
 };
 use crate::base::bucket::BUCKETS;
-use crate::base::{CpuId, Reading, State};
+use crate::base::{CpuId, NodeId, Reading, State};
 use crate::sys::clock::Clock;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
@@ -33,15 +33,20 @@ pub struct TeamId {
 
 /// The kernel's numbers in a task slot, in order: where each comes from, and what it means that it
 /// is not there.
-const KERNEL: [(&str, &str); 7] = [
+const KERNEL: [(&str, &str); 9] = [
     ("/proc/thread-self/sched", "a kernel before 6.15 without CONFIG_SCHED_DEBUG, or no /proc"),
     ("getrusage", ""),
     ("getrusage", ""),
     SCHEDSTAT,
     SCHEDSTAT,
     SCHEDSTAT,
-    ("/proc/thread-self/sched", "a kernel without CONFIG_NUMA_BALANCING or CONFIG_SCHED_DEBUG"),
+    NUMA,
+    NUMA,
+    NUMA,
 ];
+
+const NUMA: (&str, &str) =
+    ("/proc/thread-self/sched", "a kernel without CONFIG_NUMA_BALANCING or CONFIG_SCHED_DEBUG");
 
 const SCHEDSTAT: (&str, &str) =
     ("/proc/thread-self/schedstat", "a kernel without CONFIG_SCHED_INFO, or no /proc");
@@ -55,6 +60,15 @@ pub fn state_word(state: State) -> u32 {
         State::Disabled => 4,
         State::NotSupported => 5,
     }
+}
+
+/// A preferred node as a word in a task slot; 0 for none.
+pub fn node_word(node: Option<NodeId>) -> u64 {
+    node.map_or(0, |node| u64::from(node.0) + 1)
+}
+
+fn node_of_word(word: u64) -> Option<NodeId> {
+    word.checked_sub(1).map(|node| NodeId(node as u32))
 }
 
 /// All histograms with at least one entry.
@@ -144,10 +158,12 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord>
             index: id.index,
             checked_out: slot.state.load(Relaxed) == TaskState::CheckedOut as u32,
             messages: Messages { sent: per_phase(&slot.sent), received: per_phase(&slot.received) },
+            ready_ns: slot.ready.load(Relaxed),
             blocks: blocks(memory, number, clock),
             moved: moved(memory, number, clock),
             paced: paced(memory, number, id.team),
             without_origin: slot.without_origin.load(Relaxed),
+            moved_on: moved_on(memory, number),
             begun: begun(memory, number, clock),
             kernel: kernel_counts(memory, number),
         }
@@ -170,10 +186,16 @@ fn moved(memory: &Memory, task: usize, clock: Clock) -> [MovedBytes; 5] {
 
 fn paced(memory: &Memory, task: usize, team: usize) -> Vec<Paced> {
     let layout = &memory.layout.teams[team];
-    let counts = memory.paces(task, layout.kinds.len(), layout.n_paces).iter();
+    let counts = memory.paces(task, layout.n_paces).iter();
     let paced = counts
         .map(|[begun, missed]| Paced { begun: begun.load(Relaxed), missed: missed.load(Relaxed) });
     paced.collect()
+}
+
+fn moved_on(memory: &Memory, task: usize) -> Vec<(NodeId, [u64; 5])> {
+    let nodes = memory.layout.moved_nodes.iter().copied().zip(memory.moved_on(task));
+    let bytes = nodes.map(|(node, on)| (node, on.each_ref().map(|bytes| bytes.load(Relaxed))));
+    bytes.filter(|(_, on)| on.iter().any(|&bytes| bytes > 0)).collect()
 }
 
 fn begun(memory: &Memory, task: usize, clock: Clock) -> Option<Begun> {
@@ -236,6 +258,8 @@ fn kernel_counts(memory: &Memory, task: usize) -> KernelCounts {
         run_ns: reading(3),
         run_delay_ns: reading(4),
         timeslices: reading(5),
+        preferred_node: reading(7).map(node_of_word),
+        numa_faults: reading(8),
     }
 }
 
@@ -304,6 +328,18 @@ mod tests {
         }
         let early = "the task ended before it could read it";
         check(None, Reading::absent(State::Absent, early));
+    }
+
+    #[test]
+    fn no_preferred_node_is_an_answer() {
+        for node in [None, Some(NodeId(0)), Some(NodeId(1023))] {
+            assert_eq!(node_of_word(node_word(node)), node);
+        }
+        let memory = memory();
+        memory.slot(0).kernel_state[7].store(state_word(State::Ok), Relaxed);
+        let of = |task: usize| tasks(&memory, &ids(), clock()).remove(task).kernel.preferred_node;
+        assert_eq!(of(0), Reading::Value(None));
+        assert_eq!(of(1).state(), State::Absent);
     }
 
     #[test]

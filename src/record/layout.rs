@@ -5,14 +5,15 @@
 //!
 //! ```text
 //! control | region addresses | task slots | channels: state and stamp rings | a shard for each CPU
+//! slot: what a task keeps | extremes of each series | bytes of memory steps by node
 //! shard: counters of each team | histogram of each series
 //! ```
 
-use super::memory::{Control, Extremes, PaceCount, TaskSlot, TeamShard};
+use super::memory::{Control, Extremes, MovedOnNode, PaceCount, TaskSlot, TeamShard};
 use super::recording::SeriesKind;
 use super::stamp;
 use crate::base::bucket::BUCKETS;
-use crate::base::{CpuId, Place, Relation};
+use crate::base::{CpuId, NodeId, Place, Relation};
 
 /// What there is to lay out.
 #[derive(Debug, Clone)]
@@ -66,6 +67,12 @@ pub struct Layout {
     pub n_region_words: usize,
     pub slots: usize,
     pub slot_stride: usize,
+    /// From the start of a slot to the bytes of memory steps by node.
+    pub moved_on: usize,
+    /// The same of the counts of its paced blocks.
+    pub paces: usize,
+    /// The nodes of the CPUs, sorted; none in a run without regions, which moves no bytes.
+    pub moved_nodes: Vec<NodeId>,
     channels: Vec<ChannelLayout>,
     copy_stride: usize,
     pub shards: usize,
@@ -117,11 +124,13 @@ impl Layout {
         let regions = size_of::<Control>().next_multiple_of(64);
         let n_region_words = spec.n_regions * spec.instances;
         let slots = regions + (n_region_words * 8).next_multiple_of(64);
-        let rest = |(team, layout): (&Team, &TeamLayout)| {
-            layout.kinds.len() * size_of::<Extremes>() + team.paces * size_of::<PaceCount>()
-        };
-        let rest = spec.teams.iter().zip(&teams).map(rest).max().unwrap_or(0);
-        let slot_stride = (size_of::<TaskSlot>() + rest).next_multiple_of(64);
+        let moved_nodes = if spec.n_regions > 0 { nodes(&spec.cpus) } else { Vec::new() };
+        let most_series = teams.iter().map(|team| team.kinds.len()).max().unwrap_or(0);
+        let moved_on = size_of::<TaskSlot>() + most_series * size_of::<Extremes>();
+        let paces = moved_on + moved_nodes.len() * size_of::<MovedOnNode>();
+        let most_paces = spec.teams.iter().map(|team| team.paces).max().unwrap_or(0);
+        let slot_bytes = paces + most_paces * size_of::<PaceCount>();
+        let slot_stride = slot_bytes.next_multiple_of(64);
         let mut at = slots + spec.n_tasks * slot_stride;
         let first_channel = at;
         let mut channels = Vec::new();
@@ -147,6 +156,9 @@ impl Layout {
             n_region_words,
             slots,
             slot_stride,
+            moved_on,
+            paces,
+            moved_nodes,
             channels,
             copy_stride,
             shards,
@@ -164,6 +176,13 @@ impl Layout {
         let state = layout.first + copy * self.copy_stride + instance * layout.stride;
         (state, state + layout.ring)
     }
+}
+
+fn nodes(cpus: &[Cpu]) -> Vec<NodeId> {
+    let mut nodes: Vec<NodeId> = cpus.iter().map(|cpu| cpu.place.node).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
 }
 
 /// The relations that two CPUs of this machine can have.
@@ -217,7 +236,6 @@ impl TeamLayout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::NodeId;
 
     fn cpu(id: u32, core: u32, llc: u32, node: u32) -> Cpu {
         Cpu { id: CpuId(id), place: Place { core, llc, node: NodeId(node) }, allowed: true }

@@ -69,6 +69,8 @@ pub enum TaskState {
     /// Not created, or not yet begun.
     Absent = 0,
     Running = 1,
+    /// A step has it started; it has not begun.
+    Starting = 5,
     /// Its steps are done; it waits for the end of the window.
     Leaving = 4,
     /// It has ended by itself; its slot is complete.
@@ -95,6 +97,8 @@ plain! {
         /// The same of its first step, and when that was (ticks).
         pub first_cpu: AtomicU32,
         pub begun: AtomicU64,
+        /// CPU time that it had used when it was ready (ns).
+        pub ready: AtomicU64,
         /// In the window: how long its first measured block took, and the last one so far (ticks,
         /// plus one; 0 without any).
         pub first_block: AtomicU64,
@@ -103,14 +107,23 @@ plain! {
         pub moved: [[AtomicU64; 2]; 5],
         /// In the window: measured blocks of which it was not known when their request arrived.
         pub without_origin: AtomicU64,
+        /// The operation at which it waits for what only other tasks can do, plus one, and above
+        /// [`WAIT_BITS`] how many waits it was; 0 while it is at none. Beside the counts, which
+        /// are written as often.
+        pub waits_at: AtomicU64,
         /// By [`Phase`].
         pub sent: [AtomicU64; 3],
         pub received: [AtomicU64; 3],
+        /// How often it found, awake, that what it waits for has not come.
+        pub spun: AtomicU64,
         /// The kernel's numbers at its end, and the state of each: see `gather::KERNEL`.
-        pub kernel: [AtomicU64; 7],
-        pub kernel_state: [AtomicU32; 7],
+        pub kernel: [AtomicU64; 9],
+        pub kernel_state: [AtomicU32; 9],
     }
 }
+
+/// Bits of the operation in [`TaskSlot::waits_at`].
+pub const WAIT_BITS: u32 = 32;
 
 /// The sums of bytes that a task keeps apart, by what moved them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,6 +151,17 @@ impl Moved {
             _ => Moved::Accesses,
         }
     }
+
+    /// `accesses`, or the verb.
+    pub fn name(self) -> &'static str {
+        match self {
+            Moved::Accesses => "accesses",
+            Moved::Copy => "copy",
+            Moved::Scale => "scale",
+            Moved::Add => "add",
+            Moved::Triad => "triad",
+        }
+    }
 }
 
 /// What a task keeps of a block whose rounds have times of their own: rounds begun in the whole
@@ -146,6 +170,9 @@ pub type PaceCount = [AtomicU64; 2];
 
 /// What a task keeps of a series: u64::MAX - minimum, maximum, sum. Zero means nothing yet.
 pub type Extremes = [AtomicU64; 3];
+
+/// Bytes that a task moved in the window while it ran on the CPUs of one node, by [`Moved`].
+pub type MovedOnNode = [AtomicU64; 5];
 
 plain! {
     /// What the tasks of a team did on one CPU.
@@ -235,11 +262,16 @@ impl Memory {
         self.shared.slice(slot + size_of::<TaskSlot>(), n_series)
     }
 
-    /// By the number of a paced block within the task's team, which has `n_series` series.
-    pub fn paces(&self, task: usize, n_series: usize, n_paces: usize) -> &[PaceCount] {
+    /// By the number of a paced block within the task's team.
+    pub fn paces(&self, task: usize, n_paces: usize) -> &[PaceCount] {
         let slot = self.layout.slots + task * self.layout.slot_stride;
-        let at = slot + size_of::<TaskSlot>() + n_series * size_of::<Extremes>();
-        self.shared.slice(at, n_paces)
+        self.shared.slice(slot + self.layout.paces, n_paces)
+    }
+
+    /// By the layout's nodes.
+    pub fn moved_on(&self, task: usize) -> &[MovedOnNode] {
+        let slot = self.layout.slots + task * self.layout.slot_stride;
+        self.shared.slice(slot + self.layout.moved_on, self.layout.moved_nodes.len())
     }
 
     pub fn team_shard(&self, shard: usize, team: usize) -> &TeamShard {

@@ -6,7 +6,9 @@
 //! two calls.
 
 use super::layout::{NO_SERIES, TeamLayout};
-use super::memory::{Control, Extremes, Memory, Moved, PaceCount, Phase, TaskSlot, TeamShard};
+use super::memory::{
+    Control, Extremes, Memory, Moved, MovedOnNode, PaceCount, Phase, TaskSlot, TeamShard, WAIT_BITS,
+};
 use super::stamp::Stamp;
 use crate::base::bucket::{self, BUCKETS};
 use crate::base::{Place, Relation};
@@ -32,6 +34,8 @@ struct CpuShard<'a> {
     /// Number of the shard; the first one for a CPU that has none.
     shard: usize,
     place: Place,
+    /// Position in the layout's nodes; past them all in a run without regions.
+    node: usize,
     has_shard: bool,
 }
 
@@ -48,6 +52,7 @@ impl<'a> Recorders<'a> {
                 histograms: memory.histograms(shard.unwrap_or(0)),
                 shard: shard.unwrap_or(0),
                 place,
+                node: memory.layout.moved_nodes.partition_point(|&node| node < place.node),
                 has_shard: shard.is_some(),
             }
         };
@@ -93,6 +98,7 @@ pub struct Recorder<'a> {
     slot: &'a TaskSlot,
     extremes: &'a [Extremes],
     paces: &'a [PaceCount],
+    moved_on: &'a [MovedOnNode],
     team: usize,
     layout: &'a TeamLayout,
     /// Where it last ran, and since when as far as we know (ticks).
@@ -103,6 +109,8 @@ pub struct Recorder<'a> {
     migrated_at: u64,
     /// Ticks of the last reading of the clock, if nothing but recording came after it.
     now: Option<u64>,
+    /// Waits so far, shifted by [`WAIT_BITS`].
+    waits: u64,
 }
 
 impl<'a> Recorder<'a> {
@@ -115,7 +123,8 @@ impl<'a> Recorder<'a> {
             control: memory.control(),
             slot: memory.slot(task),
             extremes: memory.extremes(task, layout.kinds.len()),
-            paces: memory.paces(task, layout.kinds.len(), layout.n_paces),
+            paces: memory.paces(task, layout.n_paces),
+            moved_on: memory.moved_on(task),
             team,
             layout,
             last_cpu: 0,
@@ -123,6 +132,7 @@ impl<'a> Recorder<'a> {
             left_cpu: u32::MAX,
             migrated_at: 0,
             now: None,
+            waits: 0,
         }
     }
 
@@ -149,6 +159,25 @@ impl<'a> Recorder<'a> {
     pub fn end(&mut self) {
         let now = self.shared.clock.now();
         self.leave_cpu(now);
+    }
+
+    /// To be called before operation `op`, which may wait for as long as it takes.
+    #[inline(always)]
+    pub fn waits_at(&mut self, op: usize) {
+        self.waits += 1 << WAIT_BITS;
+        self.slot.waits_at.store(self.waits + op as u64 + 1, Relaxed);
+    }
+
+    /// To be called now and then by who waits awake, when it has found that nothing has come.
+    #[inline(always)]
+    pub fn spins(&self) {
+        add(&self.slot.spun, 1);
+    }
+
+    /// To be called when what was waited for has come.
+    #[inline(always)]
+    pub fn goes_on(&self) {
+        self.slot.waits_at.store(0, Relaxed);
     }
 
     /// The stamp for a message that is about to be sent.
@@ -231,7 +260,8 @@ impl<'a> Recorder<'a> {
         self.now()
     }
 
-    /// A piece of memory was used since `since` (ticks), which becomes now; whether to go on.
+    /// A piece of memory was used since `since` (ticks), which becomes now; whether to go on. Its
+    /// bytes are those of the node where it ended.
     #[inline]
     pub fn piece(&mut self, moved: Moved, bytes: u64, since: &mut u64) -> bool {
         let now = self.shared.clock.now();
@@ -244,6 +274,9 @@ impl<'a> Recorder<'a> {
             let [sum, ticks] = &self.slot.moved[moved as usize];
             add(sum, bytes);
             add(ticks, now.saturating_sub(*since));
+            if let Some(on) = self.moved_on.get(self.shared.cpu_shard(cpu).node) {
+                add(&on[moved as usize], bytes);
+            }
         }
         (*since, self.now) = (now, Some(now));
         phase != Phase::After

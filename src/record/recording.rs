@@ -3,8 +3,8 @@
 //! Times are nanoseconds. Everything named "in the window" leaves out the warm-up and whatever
 //! came after the window. Must not know: percentiles, units for people, caveats.
 
-use super::timeline::{Growth, InstanceRecord, Timeline};
-use crate::base::{CpuId, Reading, Relation};
+use super::timeline::{CgroupRecord, Growth, InstanceRecord, Timeline};
+use crate::base::{CpuId, NodeId, Reading, Relation};
 use crate::sys::clock::Source;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,8 @@ pub struct Recording {
     pub tasks: Vec<TaskRecord>,
     /// By instance.
     pub instances: Vec<InstanceRecord>,
+    /// By instance; empty without cgroups.
+    pub cgroups: Vec<CgroupRecord>,
     pub timeline: Timeline,
     /// The machine's counters of /proc/vmstat about NUMA balancing, from the gate to the end.
     pub vmstat: Vec<Growth>,
@@ -51,6 +53,8 @@ pub enum End {
     Interrupted(i32),
     /// A task failed; what was measured until then is kept.
     Failed(Failure),
+    /// Nobody could go on: each task that had not left waited for another. By team and step.
+    Stalled(Vec<Waiting>),
 }
 
 /// The first thing that went wrong in a task.
@@ -64,6 +68,33 @@ pub struct Failure {
     pub call: String,
     /// The error in words: `broken pipe (EPIPE)`, `killed by signal 9`.
     pub error: String,
+}
+
+/// Tasks of a team that wait at one step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    pub team: String,
+    /// The first of them, and how many they are.
+    pub task_idx: u32,
+    pub tasks: u32,
+    /// What each of them waits for: "a message on `inbox`".
+    pub wants: String,
+    /// Of the profile, from 1; `None` if it was built in Rust.
+    pub line: Option<u32>,
+}
+
+impl std::fmt::Display for Waiting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Waiting { team, task_idx, tasks, wants, line } = self;
+        match tasks {
+            1 => write!(f, "{team}-{task_idx} waits for {wants}")?,
+            _ => write!(f, "{tasks} tasks of team {team} wait for {wants}")?,
+        }
+        match line {
+            Some(line) => write!(f, " (line {line})"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What a histogram holds.
@@ -140,6 +171,8 @@ pub struct TaskRecord {
     /// When it began its first step (ns since the gate was opened) and on which CPU; `None` if it
     /// never did.
     pub begun: Option<Begun>,
+    /// CPU time that it had used when it was ready for its first step (ns).
+    pub ready_ns: u64,
     /// How long its first and its last measured block of the window took (ns), of whatever name.
     pub blocks: Option<[u64; 2]>,
     /// What it used of memory in the window, by `record::memory::Moved`.
@@ -148,6 +181,8 @@ pub struct TaskRecord {
     pub paced: Vec<Paced>,
     /// Measured blocks of the window that lack the arrival from which to measure.
     pub without_origin: u64,
+    /// Those bytes by the node on whose CPUs it was; nodes without any are left out.
+    pub moved_on: Vec<(NodeId, [u64; 5])>,
     /// The kernel's own numbers, read by the task at its end.
     pub kernel: KernelCounts,
 }
@@ -198,6 +233,10 @@ pub struct KernelCounts {
     pub run_ns: Reading<u64>,
     pub run_delay_ns: Reading<u64>,
     pub timeslices: Reading<u64>,
+    /// The node that NUMA balancing wants it on; a value of `None`: it has not chosen any yet.
+    pub preferred_node: Reading<Option<NodeId>>,
+    /// See `host::numa::TaskNuma::faults`.
+    pub numa_faults: Reading<u64>,
 }
 
 /// What measuring itself costs on this host, measured before the gate opened (ns).

@@ -3,7 +3,7 @@
 //! Times are nanoseconds since the gate was opened. Nodes and regions are known by their position
 //! in the plan. Must not know: how the kernel was asked, verdicts.
 
-use crate::base::Reading;
+use crate::base::{Absence, NodeId, Reading};
 
 /// All looks of a run, in order of time; none for a plan without memory regions.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -12,6 +12,8 @@ pub struct Timeline {
     pub interval_ns: u64,
     /// CPU time that looking took, all in all.
     pub cost_ns: u64,
+    /// Why move_pages(2) was not used, where it was refused.
+    pub refused: Option<Absence>,
     pub samples: Vec<Sample>,
 }
 
@@ -33,7 +35,7 @@ pub struct InstanceSample {
     pub regions: Vec<Reading<Pages>>,
 }
 
-/// Sampled pages of a region.
+/// Pages of a region, a sample or all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pages {
     /// By node (position in `Plan::nodes`).
@@ -42,6 +44,30 @@ pub struct Pages {
     /// hint fault that has not come yet, which move_pages(2) of some kernels (6.1) does not see
     /// through.
     pub absent: u32,
+    pub method: Method,
+    /// Of the slices that each belong to one task that runs, the pages by the node that their task
+    /// last ran on, and in that by their own. `None` of a region without such slices, or where its
+    /// slices could not be told apart.
+    pub own: Option<Vec<Vec<u32>>>,
+}
+
+/// How pages were looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Method {
+    /// move_pages(2) on a sample of them.
+    #[default]
+    Sample,
+    /// All of them by /proc/PID/numa_maps.
+    NumaMaps,
+}
+
+impl Method {
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Sample => "move_pages sample",
+            Method::NumaMaps => "numa_maps",
+        }
+    }
 }
 
 /// What one instance left behind.
@@ -52,6 +78,15 @@ pub struct InstanceRecord {
     /// `mm->numa_scan_seq`, passes of the NUMA balancer over its address space, when its first task
     /// began and when its last one ended.
     pub scan_seq: [Reading<u64>; 2],
+}
+
+/// What the kernel charged to the cgroup of an instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CgroupRecord {
+    /// Of memory.stat, from the gate to the end of the run.
+    pub counters: Vec<Growth>,
+    /// Its anonymous memory (bytes) by node, at the gate and at the last look that saw its tasks.
+    pub anon: [Reading<Vec<(NodeId, u64)>>; 2],
 }
 
 /// A counter of the kernel and by how much it grew from the gate to the end of the run.

@@ -76,6 +76,7 @@ fn incomplete(case: &Case<'_>) -> Option<String> {
         End::Failed(failure) => {
             Some(format!("ended when task {} of team {} failed", failure.task_idx, failure.team))
         }
+        End::Stalled(_) => Some("ended when nobody could go on".to_owned()),
     };
     let missing = match case.n_missing() {
         0 => String::new(),

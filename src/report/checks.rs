@@ -95,7 +95,7 @@ fn tasks_checked_out(case: &Case<'_>) -> Outcome {
         _ => format!("{out} of {all} tasks checked out, {never} were not spawned before the end"),
     };
     match case.recording.end {
-        End::Interrupted(_) | End::Failed(_) if out < all => {
+        End::Interrupted(_) | End::Failed(_) | End::Stalled(_) if out < all => {
             Untested(format!("{detail}; the run did not end by itself"))
         }
         _ => holds_if(|| out + never == all, detail),

@@ -16,7 +16,7 @@ pub struct InstancePlacement {
     /// The signal that killed one of its processes.
     #[serde(default)]
     pub signal: Option<i32>,
-    /// Chance that a task and a page of memory that the tasks share were on one node, over time.
+    /// Chance that a task and a page of its memory were on one node, over time.
     pub local_share: Judged,
     /// Since when tasks and memory were together for good (s since the gate).
     pub convergence_s: Judged,
@@ -66,27 +66,24 @@ pub(super) fn all(case: &Case<'_>) -> Vec<InstancePlacement> {
 fn of_instance(case: &Case<'_>, instance: u32) -> InstancePlacement {
     let looks = looks::of(case, instance as usize);
     let record = case.recording.instances.get(instance as usize);
-    let sliced = case.plan.memory.iter().all(|region| region.count > 1);
     InstancePlacement {
         instance,
         signal: record.and_then(|record| record.signal),
-        local_share: Judged::of(match sliced {
-            true => Err("each region is cut into slices, and which task's slice is where is not \
-                         looked at"
-                .to_owned()),
-            false => local_share(&looks),
-        }),
+        local_share: Judged::of(local_share(case, instance, &looks)),
         convergence_s: Judged::of(convergence(&looks)),
         scan_passes: Judged::of(scan_passes(record)),
     }
 }
 
 /// A look counts for the time until the next one.
-fn local_share(looks: &[Look]) -> Result<f64, String> {
+fn local_share(case: &Case<'_>, instance: u32, looks: &[Look]) -> Result<f64, String> {
+    if !case.plan.usages().iter().any(looks::counts) {
+        return Err("no region is used as a whole, and no slice by one task alone".to_owned());
+    }
     let (mut local, mut time) = (0.0, 0.0);
     let mut plain = Vec::new();
     for (at, look) in looks.iter().enumerate() {
-        let Some(share) = at_once(look) else { continue };
+        let Some(share) = look.local else { continue };
         let until = looks.get(at + 1).map_or(look.at_ns, |next| next.at_ns);
         let weight = until.saturating_sub(look.at_ns) as f64;
         (local, time) = (local + weight * share, time + weight);
@@ -94,16 +91,12 @@ fn local_share(looks: &[Look]) -> Result<f64, String> {
     }
     match (time > 0.0, plain.len()) {
         (true, _) => Ok(local / time),
+        (false, 0) if looks::blind(case, instance as usize) => {
+            Err("it was not told which pages are in which slice".to_owned())
+        }
         (false, 0) => Err(nothing_known(looks)),
         (false, n) => Ok(plain.iter().sum::<f64>() / n as f64),
     }
-}
-
-/// The chance that a task and a page, each drawn at random, are on one node.
-fn at_once(look: &Look) -> Option<f64> {
-    let tasks = looks::shares(look.tasks.as_ref()?)?;
-    let pages = look.shared.as_ref()?;
-    Some(tasks.iter().zip(pages).map(|(task, page)| task * page).sum())
 }
 
 fn nothing_known(looks: &[Look]) -> String {
@@ -163,8 +156,10 @@ fn scan_passes(record: Option<&InstanceRecord>) -> Result<f64, String> {
 mod tests {
     use super::*;
     use crate::base::State;
+    use crate::plan::{Amount, Op, Pick};
     use crate::record::Recording;
-    use crate::report::fixture_memory::{self as made, pages, seen, timeline, unknown};
+    use crate::record::timeline::Pages;
+    use crate::report::fixture_memory::{self as made, own, pages, seen, timeline, unknown};
     use crate::report::{Report, fixture};
 
     /// A look: tasks by node, hundredths of the area and of the slices on node 1.
@@ -177,7 +172,8 @@ mod tests {
 
     /// Both instances look the same here.
     fn of_looks(looks: &[Seen]) -> InstancePlacement {
-        let one = |&(tasks, area, own): &Seen| seen(tasks, vec![pages(area), pages(own)]);
+        let one =
+            |&(tasks, area, slices): &Seen| seen(tasks, vec![pages(area), own(tasks, slices)]);
         let looks = looks.iter().map(|look| vec![one(look), one(look)]).collect();
         placement(Recording { timeline: timeline(looks), ..made::two_instances() }).remove(0)
     }
@@ -192,26 +188,61 @@ mod tests {
             assert_eq!(rounded(&of_looks(looks).local_share), Ok(expected), "{looks:?}");
         };
         check(&[([2, 0], 0, 0)], 1.0);
-        check(&[([2, 0], 100, 0)], 0.0);
+        check(&[([2, 0], 100, 100)], 0.0);
         check(&[([1, 1], 0, 0)], 0.5);
         check(&[([1, 1], 50, 0)], 0.5);
-        check(&[([2, 0], 25, 0)], 0.75);
-        // The slices do not count: whose slice is where is not known.
-        check(&[([2, 0], 25, 100)], 0.75);
+        // Of the area's 1024 MiB three quarters are local, of the slices' 64 MiB none.
+        check(&[([2, 0], 25, 100)], 0.705_882);
+        check(&[([2, 0], 25, 25)], 0.75);
         // Each look counts until the next, the last one for nothing.
-        check(&[([2, 0], 0, 0), ([2, 0], 100, 0)], 1.0);
-        check(&[([2, 0], 0, 0), ([2, 0], 100, 0), ([2, 0], 0, 0)], 0.5);
+        check(&[([2, 0], 0, 0), ([2, 0], 100, 100)], 1.0);
+        check(&[([2, 0], 0, 0), ([2, 0], 100, 100), ([2, 0], 0, 0)], 0.5);
         // Without tasks there is nothing that could be local.
         check(&[([2, 0], 0, 0), ([0, 0], 100, 0), ([2, 0], 0, 0)], 1.0);
     }
 
     #[test]
-    fn slices_alone_have_no_local_share() {
+    fn a_slice_is_local_to_its_task() {
+        // Of one look at two tasks and their slices, an area beside them left out.
+        let check = |of_slices: Reading<Pages>, expected: Result<f64, &str>| {
+            let mut plan = made::two_instances_plan();
+            plan.memory.remove(0);
+            plan.teams[0].ops.remove(0);
+            let Op::Use(sweep) = &mut plan.teams[0].ops[0] else { panic!("a sweep") };
+            sweep.at.region = 0;
+            let looks = vec![vec![seen([1, 1], vec![of_slices.clone()]); 2]; 2];
+            let recording = Recording { timeline: timeline(looks), ..made::two_instances() };
+            let report = Report::judge(&plan, &fixture::host(), &[recording]);
+            let got = rounded(&report.runs[0].placement[0].local_share);
+            assert_eq!(got, expected.map_err(str::to_owned), "{of_slices:?}");
+        };
+        let slices = |own: Option<[[u32; 2]; 2]>| {
+            pages(50).map(|it| Pages { own: own.map(|own| own.map(Vec::from).into()), ..it })
+        };
+        check(slices(Some([[50, 0], [0, 50]])), Ok(1.0));
+        check(slices(Some([[0, 50], [50, 0]])), Ok(0.0));
+        check(slices(Some([[50, 0], [50, 0]])), Ok(0.5));
+        check(slices(Some([[30, 10], [0, 0]])), Ok(0.75));
+        check(
+            slices(Some([[0, 0], [0, 0]])),
+            Err("no look found both tasks that run and pages in memory"),
+        );
+        check(slices(None), Err("it was not told which pages are in which slice"));
+    }
+
+    #[test]
+    fn slices_of_nobody_have_no_local_share() {
         let mut plan = made::two_instances_plan();
         plan.memory.iter_mut().for_each(|region| region.count = 2);
+        let named_by_both = plan.teams[0].ops[1].clone();
+        let Op::Use(sweep) = &mut plan.teams[0].ops[0] else { panic!("a sweep") };
+        sweep.at.slice = Pick::At(Amount::Fixed(0));
+        plan.teams
+            .push(crate::plan::TeamPlan { ops: vec![named_by_both], ..plan.teams[0].clone() });
         let report = Report::judge(&plan, &fixture::host(), &[made::two_instances()]);
         let placement = &report.runs[0].placement[0];
-        assert!(placement.local_share.result().unwrap_err().contains("slices"));
+        let reason = "no region is used as a whole, and no slice by one task alone";
+        assert_eq!(placement.local_share.result(), Err(reason.to_owned()));
         assert!(placement.convergence_s.value.is_some());
     }
 
@@ -265,8 +296,9 @@ mod tests {
         recording.timeline.samples[20].instances[0].regions[1] = unknown();
         let before = placement(made::two_instances());
         let after = placement(recording);
-        // The area alone is shared, and it was seen.
-        assert_eq!(before[0].local_share, after[0].local_share);
+        // Of 59 looks that count, 8 had half of it local and the others all.
+        assert_eq!(rounded(&before[0].local_share), Ok(0.932_203));
+        assert_eq!(rounded(&after[0].local_share), Ok(0.931_034));
         assert_eq!(before[0].convergence_s, after[0].convergence_s);
     }
 

@@ -116,6 +116,7 @@ pub(crate) fn plan() -> Plan {
         params: [("groups", "1"), ("fds", "2"), ("loops", "50000"), ("bytes", "100B")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
+        conditions: Vec::new(),
         watch: vec!["messages_per_s".to_owned(), "elapsed_s".to_owned()],
         seed: 1,
         hash: "0123456789abcdef".to_owned(),
@@ -141,6 +142,7 @@ pub(crate) fn plan() -> Plan {
         }],
         memory: Vec::new(),
         teams: vec![sender, team("receiver", repeat(2 * ROUNDS, receive))],
+        lines: Vec::new(),
         duration_ns: None,
         warmup_ns: 100_000_000,
         needs: Needs::default(),
@@ -171,8 +173,10 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
         index,
         checked_out: true,
         messages: Messages { sent, received },
+        ready_ns: 0,
         blocks: None,
         moved: Default::default(),
+        moved_on: Vec::new(),
         begun: None,
         paced: Vec::new(),
         without_origin: 0,
@@ -183,6 +187,8 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
             run_ns: Reading::Value(2_300_000_000),
             run_delay_ns: Reading::Value(260_000_000),
             timeslices: Reading::Value(42_000),
+            preferred_node: Reading::Value(None),
+            numa_faults: Reading::Value(0),
         },
     }
 }
@@ -242,6 +248,7 @@ pub(crate) fn recording() -> Recording {
             task(1, 1, none, half),
         ],
         instances: Vec::new(),
+        cgroups: Vec::new(),
         timeline: Timeline::default(),
         vmstat: Vec::new(),
         negative_differences: 0,
@@ -276,6 +283,8 @@ pub(crate) fn empty() -> Recording {
             run_ns: absent(),
             run_delay_ns: absent(),
             timeslices: absent(),
+            preferred_node: Reading::absent(State::Absent, "no CONFIG_SCHED_DEBUG"),
+            numa_faults: absent(),
         };
     }
     empty

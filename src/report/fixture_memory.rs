@@ -4,11 +4,17 @@
 
 use crate::base::{CpuId, NodeId, Reading, State};
 use crate::plan::{
-    FirstTouch, Form, HugePages, MemoryPlan, MemoryPolicy, Op, Plan, Scheduling, Sharing, TeamPlan,
+    Amount, FirstTouch, Form, HugePages, MemoryPlan, MemoryPolicy, Op, Pick, Plan, Scheduling,
+    Sharing, Slice, TeamPlan, Use,
 };
+use crate::profile::expr::Node;
 use crate::record::Recording;
-use crate::record::recording::{Begun, Messages, Migrations, PerPhase, TaskRecord, TeamRecord};
-use crate::record::timeline::{Growth, InstanceRecord, InstanceSample, Pages, Sample, Timeline};
+use crate::record::recording::{
+    Begun, Messages, Migrations, MovedBytes, PerPhase, TaskRecord, TeamRecord,
+};
+use crate::record::timeline::{
+    CgroupRecord, Growth, InstanceRecord, InstanceSample, Pages, Sample, Timeline,
+};
 use crate::report::{Report, fixture};
 use std::collections::BTreeMap;
 
@@ -39,13 +45,31 @@ fn team(name: &str, size: u32, spawned: bool) -> TeamPlan {
         cpus: Vec::new(),
         start_cpus: Vec::new(),
         ops: vec![
-            Op::Loop { count: crate::plan::Amount::Fixed(1), end: 1 },
+            Op::Loop { count: Amount::Fixed(1), end: 3 },
+            sweep(0, Pick::All),
             Op::Again { begin: 0 },
         ],
         measures: Vec::new(),
         receives: false,
         buffer_bytes: 0,
     }
+}
+
+fn me() -> Node {
+    Node::Name("me".to_owned())
+}
+
+fn sweep(region: u32, slice: Pick) -> Op {
+    Op::Use(Box::new(Use {
+        verb: "sweep".to_owned(),
+        at: Slice { region, slice },
+        from: None,
+        and: None,
+        access: "write".to_owned(),
+        halo: 0.0,
+        count: Amount::Fixed(0),
+        skew: None,
+    }))
 }
 
 /// Two processes of two tasks, each with an area for both and a slice for each.
@@ -58,7 +82,9 @@ pub(crate) fn two_instances_plan() -> Plan {
     (plan.instances, plan.copies) = (2, 2);
     plan.channels.clear();
     plan.memory = vec![region("area", 1 << 30, 1), region("own", 32 << 20, 2)];
-    plan.teams = vec![team("sweeper", 2, false)];
+    let mut sweeper = team("sweeper", 2, false);
+    sweeper.ops = vec![sweep(0, Pick::All), sweep(1, Pick::At(Amount::PerMember(me())))];
+    plan.teams = vec![sweeper];
     plan
 }
 
@@ -79,7 +105,14 @@ pub(crate) fn who_moves_plan() -> Plan {
 
 /// Sampled pages of which so many in a hundred are on node 1.
 pub(crate) fn pages(on_1: u32) -> Reading<Pages> {
-    Reading::Value(Pages { by_node: vec![SAMPLED - on_1, on_1], absent: 0 })
+    Reading::Value(Pages { by_node: vec![SAMPLED - on_1, on_1], ..Pages::default() })
+}
+
+/// The same of slices of these tasks, as if each task had its part on both nodes.
+pub(crate) fn own(tasks: [u32; 2], on_1: u32) -> Reading<Pages> {
+    let n = tasks.iter().sum::<u32>().max(1);
+    let own = tasks.map(|at| vec![(SAMPLED - on_1) * at / n, on_1 * at / n]);
+    pages(on_1).map(|pages| Pages { own: Some(own.into()), ..pages })
 }
 
 pub(crate) fn unknown<T>() -> Reading<T> {
@@ -96,6 +129,7 @@ pub(crate) fn timeline(looks: Vec<Vec<InstanceSample>>) -> Timeline {
     Timeline {
         interval_ns: 200 * MS,
         cost_ns: 4 * MS,
+        refused: None,
         samples: samples
             .map(|(at, instances)| Sample { at_ns: at as u64 * 200 * MS, instances })
             .collect(),
@@ -109,9 +143,20 @@ fn task(team: usize, copy: u32, index: u32, begun: Begun) -> TaskRecord {
         index,
         messages: Messages { sent: PerPhase::default(), received: PerPhase::default() },
         begun: Some(begun),
+        ready_ns: 0,
         blocks: Some([412_000_000, 198_000_000]),
         ..fixture::recording().tasks[0].clone()
     }
+}
+
+/// The same task, which moved so many GB in ten seconds, those of `on_1` while on node 1.
+fn moving(gb: u64, on_1: u64, task: TaskRecord) -> TaskRecord {
+    const GB: u64 = 1_000_000_000;
+    let mut moved = task.moved;
+    moved[0] = MovedBytes { bytes: gb * GB, ns: 10_000 * MS };
+    let on = |(node, gb)| (NodeId(node), [gb * GB, 0, 0, 0, 0]);
+    let moved_on = [(0, gb - on_1), (1, on_1)].map(on).into();
+    TaskRecord { moved, moved_on, ..task }
 }
 
 fn team_record(name: &str, size: u32, residency: &[(u32, u64)]) -> TeamRecord {
@@ -146,6 +191,26 @@ fn scanned(passes: u64) -> InstanceRecord {
     InstanceRecord { signal: None, scan_seq: [1, 1 + passes].map(Reading::Value) }
 }
 
+/// A cgroup whose memory went to node 1.
+fn charged() -> CgroupRecord {
+    let anon = |bytes: [u64; 2]| Reading::Value((0..).map(NodeId).zip(bytes).collect());
+    let counters = growths().into_iter().filter(|it| it.key != "numa_hint_faults_local");
+    CgroupRecord { counters: counters.collect(), anon: [[1 << 30, 0], [0, 1 << 30]].map(anon) }
+}
+
+/// One without the memory controller.
+fn not_charged() -> CgroupRecord {
+    let missing = |file: &str| {
+        format!("there is no schedload-7-1/{file}: the controller memory is not enabled for it")
+    };
+    let none = |file: &str| Reading::absent(State::Absent, missing(file));
+    let counters = charged().counters.into_iter();
+    CgroupRecord {
+        counters: counters.map(|it| Growth { value: none("memory.stat"), ..it }).collect(),
+        anon: [(); 2].map(|()| Reading::absent(State::Absent, missing("memory.numa_stat"))),
+    }
+}
+
 fn without_messages() -> Recording {
     let mut recording = fixture::recording();
     recording.series.clear();
@@ -163,11 +228,16 @@ pub(crate) fn two_instances() -> Recording {
             _ if home == 0 => [2, 0],
             _ => [0, 2],
         };
-        let first = seen(tasks(0), vec![pages(0), pages(0)]);
-        let own = if at < 12 { 0 } else { 100 };
-        vec![first, seen(tasks(1), vec![pages(gone), pages(own)])]
+        let first = seen(tasks(0), vec![pages(0), own(tasks(0), 0)]);
+        let own = own(tasks(1), if at < 12 { 0 } else { 100 });
+        vec![first, seen(tasks(1), vec![pages(gone), own])]
     };
     let begun = |cpu| Begun { at_ns: MS, cpu: CpuId(cpu) };
+    let preferring = |mut task: TaskRecord| {
+        task.kernel.preferred_node = Reading::Value(Some(NodeId(task.copy)));
+        task.kernel.numa_faults = Reading::Value(9_000);
+        task
+    };
     Recording {
         elapsed_ns: 12_040 * MS,
         window_ns: 12_000 * MS,
@@ -177,10 +247,12 @@ pub(crate) fn two_instances() -> Recording {
             4,
             &[(0, 9_000), (1, 12_000), (8, 11_000), (9, 12_000)],
         )],
-        tasks: [(0, 0, 0), (0, 1, 8), (1, 0, 1), (1, 1, 9)]
-            .map(|(copy, index, cpu)| task(0, copy, index, begun(cpu)))
+        tasks: [(0, 0, 0, 0), (0, 1, 8, 30), (1, 0, 1, 60), (1, 1, 9, 80)]
+            .map(|(copy, index, cpu, gb)| (80 + gb / 4, gb, task(0, copy, index, begun(cpu))))
+            .map(|(gb, on_1, task)| preferring(moving(gb, on_1, task)))
             .into(),
         instances: vec![scanned(7), scanned(6)],
+        cgroups: vec![charged(), not_charged()],
         timeline: timeline((0..60).map(look).collect()),
         ..without_messages()
     }
@@ -203,7 +275,10 @@ pub(crate) fn trial(begun_on: u32, looks: &[(usize, u32)]) -> Recording {
             team_record("main", 1, &[(0, 12_000)]),
             team_record("worker", 1, &[(0, 3_000), (8, 7_000)]),
         ],
-        tasks: vec![task(0, 0, 0, begun(MS, 0)), task(1, 0, 0, begun(1_900 * MS, begun_on * 8))],
+        tasks: vec![
+            task(0, 0, 0, begun(MS, 0)),
+            moving(90, 70, task(1, 0, 0, begun(1_900 * MS, begun_on * 8))),
+        ],
         instances: vec![scanned(9)],
         timeline: timeline(alone.chain(both).collect()),
         ..without_messages()
@@ -237,6 +312,9 @@ pub(crate) fn all_absent() -> Recording {
     for instance in &mut recording.instances {
         instance.scan_seq =
             [(); 2].map(|()| Reading::absent(State::Absent, "no line mm->numa_scan_seq"));
+    }
+    for task in &mut recording.tasks {
+        task.kernel.numa_faults = Reading::absent(State::Absent, "no line total_numa_faults");
     }
     for growth in &mut recording.vmstat {
         growth.value = Reading::absent(State::Absent, "no CONFIG_NUMA_BALANCING");

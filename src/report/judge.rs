@@ -7,11 +7,11 @@ use crate::base::{CpuId, Reading};
 use crate::host::Host;
 use crate::plan::{Plan, PlanCpu};
 use crate::record::Recording;
-use crate::record::recording::{End, PerPhase, SeriesKind, TaskRecord};
+use crate::record::recording::{End, PerPhase, SeriesKind, TaskRecord, Waiting};
 use crate::report::{
     Harness, HostFacts, InstancePlacement, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA,
-    Trial, arrivals, caveats, checks, convergence, latency, metrics, placement, sources, summary,
-    timeline, trial,
+    Trial, arrivals, caveats, charged, checks, conditions, convergence, latency, memory_steps,
+    metrics, placement, preferred, sources, summary, timeline, trial,
 };
 use crate::sys::clock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -167,6 +167,11 @@ fn run(n: u32, case: &Case<'_>) -> Run {
     let latency = latency::rows(case.plan, recording);
     let arrivals = arrivals::all(case.plan, recording);
     let (checks, unchecked) = checks::all(case);
+    let metrics = metrics::all(case);
+    let conditions = conditions::all(case, &metrics);
+    let mut caveats = caveats::all(case, &latency, &arrivals);
+    // First what the numbers are not of.
+    caveats.splice(0..0, conditions::doubts(&conditions));
     Run {
         run: n,
         elapsed_s: seconds(recording.elapsed_ns),
@@ -177,8 +182,8 @@ fn run(n: u32, case: &Case<'_>) -> Run {
         end: end.to_owned(),
         end_detail,
         tasks: u32::try_from(recording.tasks.len()).unwrap_or(u32::MAX),
-        metrics: metrics::all(case),
-        caveats: caveats::all(case, &latency, &arrivals),
+        metrics,
+        caveats,
         latency,
         arrivals,
         messages: case.messages.clone(),
@@ -187,11 +192,15 @@ fn run(n: u32, case: &Case<'_>) -> Run {
         kernel: case.kernel.totals.clone(),
         residency: placement::residency(case),
         timeline: timeline::of(case),
+        memory_steps: memory_steps::all(case),
         placement: case.placement.clone(),
+        numa: preferred::all(case),
+        cgroups: charged::all(case),
         trial: case.trial.clone(),
         sources: sources::all(case),
         harness: harness(case),
         checks,
+        conditions,
         unchecked,
     }
 }
@@ -208,7 +217,18 @@ fn end(end: &End) -> (&'static str, Option<String>) {
             );
             ("failed", Some(detail))
         }
+        End::Stalled(waiting) => ("stalled", Some(stall(waiting))),
     }
+}
+
+/// Who waits for what, the first few of them.
+fn stall(waiting: &[Waiting]) -> String {
+    const NAMED_MAX: usize = 8;
+    let mut parts: Vec<String> = waiting.iter().take(NAMED_MAX).map(ToString::to_string).collect();
+    if let Some(left @ 1..) = waiting.len().checked_sub(NAMED_MAX) {
+        parts.push(format!("and at {left} more steps"));
+    }
+    format!("nobody can go on: {}", parts.join("; "))
 }
 
 fn messages(recording: &Recording) -> Messages {

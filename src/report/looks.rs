@@ -2,7 +2,7 @@
 //!
 //! Nodes are positions in `Plan::nodes`. Must not know: verdicts, thresholds.
 
-use crate::plan::MemoryPlan;
+use crate::plan::{MemoryPlan, Usage};
 use crate::record::recording::{Begun, TaskRecord};
 use crate::record::timeline::{InstanceSample, Pages};
 use crate::report::judge::Case;
@@ -15,8 +15,8 @@ pub(super) struct Look {
     pub tasks: Option<Vec<f64>>,
     /// Shares of the resident pages of all regions together, by node; `None` if not known or none.
     pub pages: Option<Vec<f64>>,
-    /// The same of the regions of one slice only, which all tasks of the instance share.
-    pub shared: Option<Vec<f64>>,
+    /// Chance that a task and a page of its memory are on one node; see [`local`].
+    pub local: Option<f64>,
 }
 
 /// All looks of an instance. Where the plan has teams that a step spawns, theirs are the tasks that
@@ -26,15 +26,17 @@ pub(super) fn of(case: &Case<'_>, instance: usize) -> Vec<Look> {
     let seen: Vec<(u64, Option<&InstanceSample>)> =
         samples.iter().map(|sample| (sample.at_ns, sample.instances.get(instance))).collect();
     let spawned = Spawned::of(case, instance, &seen);
-    let memory = &case.plan.memory;
-    seen.iter()
-        .map(|&(at_ns, seen)| Look {
+    let usages = case.plan.usages();
+    let look = |&(at_ns, seen): &(u64, Option<&InstanceSample>)| {
+        let tasks = seen.and_then(|seen| spawned.among(at_ns, &seen.tasks));
+        Look {
             at_ns,
-            tasks: seen.and_then(|seen| spawned.among(at_ns, &seen.tasks)),
-            pages: seen.and_then(|seen| pages(memory, seen, |_| true)),
-            shared: seen.and_then(|seen| pages(memory, seen, |region| region.count == 1)),
-        })
-        .collect()
+            pages: seen.and_then(|seen| pages(&case.plan.memory, seen)),
+            local: seen.and_then(|seen| local(case, &usages, seen, tasks.as_deref())),
+            tasks,
+        }
+    };
+    seen.iter().map(look).collect()
 }
 
 /// The position of the node of a CPU.
@@ -128,25 +130,71 @@ fn numbers(counts: &[u32]) -> Vec<f64> {
 
 /// Shares over regions, each weighted by the bytes of it that are in memory. One region that could
 /// not be looked at makes the whole unknown.
-fn pages(
-    memory: &[MemoryPlan],
-    seen: &InstanceSample,
-    wanted: impl Fn(&MemoryPlan) -> bool,
-) -> Option<Vec<f64>> {
+fn pages(memory: &[MemoryPlan], seen: &InstanceSample) -> Option<Vec<f64>> {
     let mut sum: Vec<f64> = Vec::new();
-    for (at, region) in memory.iter().enumerate().filter(|(_, region)| wanted(region)) {
+    for (at, region) in memory.iter().enumerate() {
         let pages = seen.regions.get(at)?.value()?;
-        let looked_at = looked_at(pages);
-        if looked_at == 0.0 {
-            continue;
-        }
-        let bytes = bytes(region) as f64;
         sum.resize(sum.len().max(pages.by_node.len()), 0.0);
         for (node, n) in pages.by_node.iter().enumerate() {
-            sum[node] += bytes * f64::from(*n) / looked_at;
+            sum[node] += bytes_of(region, pages, *n);
         }
     }
     shares(&sum)
+}
+
+/// The chance that a task and a page of its memory are on one node: of what all tasks use, that of
+/// any two of them; of what is one task's own, with that task. Regions count by their bytes in
+/// memory; one that could not be looked at makes the whole unknown.
+fn local(
+    case: &Case<'_>,
+    usages: &[Usage],
+    seen: &InstanceSample,
+    tasks: Option<&[f64]>,
+) -> Option<f64> {
+    let (mut local, mut bytes) = (0.0, 0.0);
+    for (at, region) in case.plan.memory.iter().enumerate().filter(|(at, _)| counts(&usages[*at])) {
+        let pages = seen.regions.get(at)?.value()?;
+        let weight = |n: u32| bytes_of(region, pages, n);
+        match &usages[at] {
+            Usage::Whole => {
+                let tasks = shares(tasks?)?;
+                let both = tasks.iter().zip(&pages.by_node);
+                local += both.map(|(task, page)| task * weight(*page)).sum::<f64>();
+                bytes += weight(pages.by_node.iter().sum());
+            }
+            Usage::Slices(_) => {
+                for (home, on) in pages.own.as_ref()?.iter().enumerate() {
+                    local += on.get(home).map_or(0.0, |n| weight(*n));
+                    bytes += weight(on.iter().sum());
+                }
+            }
+        }
+    }
+    (bytes > 0.0).then(|| local / bytes)
+}
+
+/// Whether a region says anything about where tasks have their memory.
+pub(super) fn counts(usage: &Usage) -> bool {
+    *usage == Usage::Whole || usage.is_own()
+}
+
+/// Whether a look saw the pages of an instance and could not tell whose they are.
+pub(super) fn blind(case: &Case<'_>, instance: usize) -> bool {
+    let usages = case.plan.usages();
+    let samples = case.recording.timeline.samples.iter();
+    let mut seen = samples.filter_map(|sample| sample.instances.get(instance));
+    seen.any(|seen| {
+        let regions = seen.regions.iter().zip(&usages).filter(|(_, usage)| usage.is_own());
+        regions.filter_map(|(pages, _)| pages.value()).any(|pages| pages.own.is_none())
+    })
+}
+
+/// So many of the pages that were looked at, in bytes.
+fn bytes_of(region: &MemoryPlan, pages: &Pages, n: u32) -> f64 {
+    match looked_at(pages) {
+        0.0 => 0.0,
+        all => bytes(region) as f64 * f64::from(n) / all,
+    }
 }
 
 fn looked_at(pages: &Pages) -> f64 {

@@ -5,12 +5,13 @@
 use crate::base::{NodeId, Reading};
 use crate::host::Fact;
 use crate::host::numa::{self, Mode};
-use crate::plan::{FirstTouch, MemoryPlan, MemoryPolicy};
+use crate::plan::{FirstTouch, HugePages, MemoryPlan, MemoryPolicy, Sharing};
 use crate::report::Caveat;
 use crate::report::caveats::NUMA_BALANCING;
 use crate::report::judge::Case;
 use crate::report::looks;
 use crate::report::metrics;
+use crate::sys::signal;
 use std::collections::BTreeSet;
 
 /// A thread decides early in its life, while it has gone through at most so many passes, more
@@ -45,6 +46,9 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Caveat> {
             add("memory_astray", astray(case, instance, at, region));
         }
     }
+    for region in &case.plan.memory {
+        add("huge_pages_off", huge_pages_off(case, region));
+    }
     add("sampler_cost", sampler_cost(case));
     caveats
 }
@@ -54,20 +58,8 @@ fn killed(instance: u32, signal: i32, case: &Case<'_>) -> String {
         1 => "",
         _ => "; those of the others are kept",
     };
-    format!("instance {instance} was killed by {}: its numbers end there{others}", name_of(signal))
-}
-
-/// The signals that kill from outside by name: SIGKILL is also the OOM killer's.
-fn name_of(signal: i32) -> String {
-    let name = match signal {
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        9 => "SIGKILL, which is the OOM killer's too",
-        11 => "SIGSEGV",
-        15 => "SIGTERM",
-        _ => return format!("signal {signal}"),
-    };
-    format!("signal {signal} ({name})")
+    let signal = signal::words(signal);
+    format!("instance {instance} was killed by {signal}: its numbers end there{others}")
 }
 
 /// Nodes on which tasks may run or memory may be.
@@ -185,11 +177,29 @@ fn room(case: &Case<'_>, instance: u32, region: &MemoryPlan) -> Option<Vec<f64>>
     Some(room)
 }
 
+/// A region that asks for huge pages where the kernel gives none (mm/huge_memory.c,
+/// thp_vma_allowable_orders; mm/shmem.c, shmem_allowable_huge_orders; v6.12).
+fn huge_pages_off(case: &Case<'_>, region: &MemoryPlan) -> Option<String> {
+    let (key, file, off) = match region.sharing {
+        Sharing::Process => ("thp", "enabled", &["never"][..]),
+        Sharing::All => ("thp_shmem", "shmem_enabled", &["never", "deny"][..]),
+    };
+    let value = case.fact(key).filter(|value| off.contains(value))?;
+    (region.huge == HugePages::Always).then(|| {
+        format!(
+            "region {} asks for huge pages and has none, as \
+             /sys/kernel/mm/transparent_hugepage/{file} is {value}, unless a size of its own is \
+             enabled (hugepages-*kB)",
+            region.name
+        )
+    })
+}
+
 fn sampler_cost(case: &Case<'_>) -> Option<String> {
     let share = metrics::sampler_share(case).ok().filter(|share| *share > SAMPLER_SHARE)?;
     Some(format!(
-        "looking where tasks and pages are took {:.1} % of the CPUs' time, more than {:.0} %: a \
-         longer interval takes less",
+        "looking where tasks and pages are took {:.1} % of the CPUs' time, more than {:.0} %: \
+         they are rarer in a longer run, and look less at fewer regions or instances",
         share * 100.0,
         SAMPLER_SHARE * 100.0
     ))
@@ -291,6 +301,29 @@ mod tests {
         // 12 s on 8 CPUs.
         check("", "", |_, _, run| run.timeline.cost_ns = 960_000_000);
         check("sampler_cost", "took 1.1 %", |_, _, run| run.timeline.cost_ns = 1_056_000_000);
+    }
+
+    #[test]
+    fn huge_pages_that_the_kernel_does_not_give() {
+        let with = |huge: HugePages, sharing: Sharing, key: &'static str, value: &'static str| {
+            move |plan: &mut Plan, host: &mut Host, _: &mut Recording| {
+                (plan.memory[1].huge, plan.memory[1].sharing) = (huge, sharing);
+                let thp = host.facts.iter().find(|fact| fact.key == "thp").unwrap();
+                let value = Reading::Value(value.to_owned());
+                let fact = Fact { key: key.to_owned(), value, ..thp.clone() };
+                host.facts.retain(|fact| fact.key != key);
+                host.facts.push(fact);
+            }
+        };
+        use HugePages::{Always, Leave, Never};
+        let id = "huge_pages_off";
+        check(id, "own asks for huge pages", with(Always, Sharing::Process, "thp", "never"));
+        check(id, "shmem_enabled is deny", with(Always, Sharing::All, "thp_shmem", "deny"));
+        check(id, "shmem_enabled is never", with(Always, Sharing::All, "thp_shmem", "never"));
+        check("", "", with(Always, Sharing::Process, "thp", "madvise"));
+        check("", "", with(Always, Sharing::All, "thp_shmem", "advise"));
+        check("", "", with(Leave, Sharing::Process, "thp", "never"));
+        check("", "", with(Never, Sharing::Process, "thp", "never"));
     }
 
     #[test]

@@ -3,14 +3,15 @@
 //! Must not know: how metrics are printed or compared.
 
 use crate::base::Reading;
-use crate::metric::{METRICS, Metric as Row};
+use crate::metric::{Metric as Row, Of};
 use crate::record::memory::Moved;
-use crate::record::recording::{End, MovedBytes, SeriesKind};
+use crate::record::recording::{End, Series, SeriesKind, TaskRecord};
 use crate::report::histogram::{Histogram, P50, P99, P999};
 use crate::report::judge::{Case, seconds};
+use crate::report::sources::Kernel;
 use crate::report::{
-    InstancePlacement, Judged, Metric, NO_MEMORY, NO_RECEIVER, NO_SUCH_STEP, NO_TRIAL, Sourced,
-    latency,
+    InstancePlacement, Judged, Metric, NO_MEMORY, NO_MESSAGES, NO_RECEIVER, NO_SUCH_STEP, NO_TRIAL,
+    Sourced, latency, memory_steps,
 };
 use std::collections::BTreeMap;
 
@@ -18,26 +19,18 @@ use std::collections::BTreeMap;
 type Value = Result<f64, String>;
 
 pub(super) fn all(case: &Case<'_>) -> BTreeMap<String, Metric> {
-    let mut measures: Vec<&str> = Vec::new();
-    for name in case.plan.teams.iter().flat_map(|team| &team.measures) {
-        if !measures.contains(&name.as_str()) {
-            measures.push(name);
-        }
-    }
     let wakeups =
         latency::merged(case.recording, |series| matches!(series.kind, SeriesKind::Wakeup { .. }));
-    let mut metrics = BTreeMap::new();
-    for row in METRICS.iter().filter(|row| row.of_measure()) {
-        for name in &measures {
-            metrics.insert(row.key_for(name), metric(row, of_measure(row.key, name, case)));
-        }
-    }
-    // A measure block of an unlucky name does not shadow a metric of our own.
-    for row in METRICS.iter().filter(|row| !row.of_measure()) {
-        let value = own(row.key, case, &wakeups);
-        metrics.insert(row.key.to_owned(), metric(row, value));
-    }
-    metrics
+    let value = |row: &Row, name: &str| match row.of {
+        Of::Run => own(row.key, case, &wakeups),
+        Of::Measure => of_measure(row.key, name, case),
+        Of::Team => of_team(row.key, name, case),
+    };
+    let mut keys = case.plan.metrics();
+    // A block or team of an unlucky name does not shadow a metric of our own.
+    keys.sort_by_key(|(row, _)| row.of == Of::Run);
+    let metrics = keys.into_iter();
+    metrics.map(|(row, name)| (row.key_for(name), metric(row, value(row, name)))).collect()
 }
 
 fn metric(row: &Row, value: Value) -> Metric {
@@ -75,6 +68,8 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
                 "no message was received in the window",
             )
         }),
+        "runnable" => runnable(case, &case.kernel),
+        "busy_cpus" => busy(case, &case.kernel),
         "kernel_migrations" => kernel(&case.kernel.migrations),
         "run_delay_ns_per_timeslice" => {
             kernel(&totals.timeslices)?;
@@ -174,6 +169,39 @@ fn of_measure(key: &str, name: &str, case: &Case<'_>) -> Value {
     }
 }
 
+fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
+    let teams = &case.plan.teams;
+    let team = teams.iter().position(|team| team.name == name).ok_or("there is no such team")?;
+    match key {
+        "*_asleep_share" => {
+            if !teams[team].receives {
+                return Err(NO_MESSAGES.to_owned());
+            }
+            let series = case.recording.series.iter().filter(|series| series.team == team);
+            let wakeups = series.filter(|it| matches!(it.kind, SeriesKind::Wakeup { .. }));
+            let woken: u64 = wakeups.map(Series::count).sum();
+            let tasks = case.recording.tasks.iter().filter(|task| task.team == team);
+            let received = tasks.map(|task| task.messages.received.window).sum();
+            ratio(woken as f64, received, "it received no message in the window")
+        }
+        "*_runnable" => runnable(case, &Kernel::of_team(&case.recording.tasks, team)),
+        _ => Err("this version does not compute it".to_owned()),
+    }
+}
+
+/// Time on a CPU once they were ready, over the time since the gate opened.
+fn busy(case: &Case<'_>, of: &Kernel) -> Value {
+    let run_ns = kernel(&of.totals.run_ns)? - of.ready_ns as f64;
+    ratio(run_ns.max(0.0), case.recording.elapsed_ns, "the run has no length")
+}
+
+/// The same with the time of waiting for one, which the kernel has over whole lives only.
+fn runnable(case: &Case<'_>, of: &Kernel) -> Value {
+    let delay_ns = kernel(&of.totals.run_delay_ns)?;
+    let delayed = ratio(delay_ns, case.recording.elapsed_ns, "the run has no length")?;
+    Ok(busy(case, of)? + delayed)
+}
+
 fn receives(case: &Case<'_>) -> Result<(), String> {
     let any = case.plan.teams.iter().any(|team| team.receives);
     any.then_some(()).ok_or(NO_RECEIVER.to_owned())
@@ -181,7 +209,8 @@ fn receives(case: &Case<'_>) -> Result<(), String> {
 
 /// Bytes of all tasks' accesses per second of the window.
 fn accesses(case: &Case<'_>) -> Result<f64, String> {
-    let bytes: u64 = moved(case, Moved::Accesses).map(|moved| moved.bytes).sum();
+    let of_task = |task: &TaskRecord| task.moved[Moved::Accesses as usize].bytes;
+    let bytes: u64 = case.recording.tasks.iter().map(of_task).sum();
     match bytes {
         0 => Err(NO_SUCH_STEP.to_owned()),
         _ => per_s(bytes, case),
@@ -190,16 +219,13 @@ fn accesses(case: &Case<'_>) -> Result<f64, String> {
 
 /// The tasks' bandwidths at one of STREAM's kernels, summed.
 fn stream(case: &Case<'_>, kernel: Moved) -> Result<f64, String> {
-    let each = moved(case, kernel).filter(|moved| moved.ns > 0);
-    let rates: Vec<f64> = each.map(|moved| moved.bytes as f64 / seconds(moved.ns)).collect();
+    let tasks = case.recording.tasks.iter();
+    let rates: Vec<f64> =
+        tasks.filter_map(|task| memory_steps::bytes_per_s(task, kernel)).collect();
     match rates.is_empty() {
         true => Err(NO_SUCH_STEP.to_owned()),
         false => Ok(rates.iter().sum()),
     }
-}
-
-fn moved<'a>(case: &Case<'a>, what: Moved) -> impl Iterator<Item = MovedBytes> + use<'a> {
-    case.recording.tasks.iter().map(move |task| task.moved[what as usize])
 }
 
 fn per_s(count: u64, case: &Case<'_>) -> Value {
@@ -212,7 +238,7 @@ fn per_s(count: u64, case: &Case<'_>) -> Value {
 /// Where the time is fixed, or the work was not all done, the elapsed time is no result.
 fn elapsed(case: &Case<'_>) -> Value {
     match &case.recording.end {
-        End::Interrupted(_) | End::Failed(_) => {
+        End::Interrupted(_) | End::Failed(_) | End::Stalled(_) => {
             Err("the run ended before its work was done".to_owned())
         }
         _ if case.plan.duration_ns.is_some() => {
@@ -261,6 +287,7 @@ fn kernel(sourced: &Sourced) -> Value {
 mod tests {
     use super::*;
     use crate::metric;
+    use crate::plan::Plan;
     use crate::record::Recording;
     use crate::report::fixture_memory as made;
     use crate::report::{Report, fixture};
@@ -273,15 +300,20 @@ mod tests {
         let mut with_memory = made::two_instances_plan();
         with_memory.teams[0].measures = vec!["round_trip".to_owned()];
         let recordings = [made::two_instances(), made::all_absent(), made::one_killed()];
+        let keys_of = |plan: &Plan| -> Vec<String> {
+            plan.metrics().iter().map(|(row, name)| row.key_for(name)).collect()
+        };
+        let keys = [keys_of(&fixture::plan()), keys_of(&with_memory)];
         let with_memory = Report::judge(&with_memory, &fixture::host(), &recordings);
-        for run in report.runs.iter().chain(&with_memory.runs) {
-            let expected = METRICS.iter().map(|row| row.key_for("round_trip"));
-            for key in expected {
-                let metric = &run.metrics[&key];
+        for (report, keys) in [&report, &with_memory].into_iter().zip(&keys) {
+            for (run, key) in
+                report.runs.iter().flat_map(|run| keys.iter().map(move |it| (run, it)))
+            {
+                let metric = &run.metrics[key];
                 assert_ne!(metric.value.is_some(), metric.reason.is_some(), "{key}");
                 let reason = metric.reason.as_deref().unwrap_or_default();
                 assert!(!reason.contains("this version"), "{key} has no arm");
-                assert!(metric::find(&key).is_some(), "{key} has no row");
+                assert!(metric::find(key).is_some(), "{key} has no row");
             }
         }
     }

@@ -6,16 +6,20 @@
 
 mod arrivals;
 mod caveats;
+pub mod charged;
 mod checks;
 mod compact;
+mod conditions;
 pub mod convergence;
 pub mod histogram;
 mod judge;
 mod latency;
 mod looks;
 mod memory_doubts;
+pub mod memory_steps;
 mod metrics;
 mod placement;
+pub mod preferred;
 mod sources;
 mod stored;
 mod summary;
@@ -27,8 +31,11 @@ pub(crate) mod fixture;
 #[cfg(test)]
 pub(crate) mod fixture_memory;
 
+pub use charged::{Anon, InstanceCgroup, NodeBytes};
 pub use convergence::{InstancePlacement, Judged};
 pub use histogram::{Histogram, HistogramError};
+pub use memory_steps::MemoryStep;
+pub use preferred::{Preferred, TeamNuma};
 pub use stored::ReportError;
 pub use timeline::{InstanceTimeline, RegionTimeline, Timeline};
 pub use trial::Trial;
@@ -125,15 +132,27 @@ pub struct Run {
     /// Where tasks and pages were over time; none for a profile without memory regions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
+    /// By team and kind of step, how fast memory was used; none without steps on memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory_steps: Vec<MemoryStep>,
     /// By instance, how memory and tasks came together; empty without memory regions.
     #[serde(default)]
     pub placement: Vec<InstancePlacement>,
+    /// By team, which nodes NUMA balancing wants its tasks on; empty without memory regions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numa: Vec<TeamNuma>,
+    /// By instance, what the kernel charged to its cgroup; empty without cgroups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cgroups: Vec<InstanceCgroup>,
     /// Who moved, in a run that is a trial of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<Trial>,
     pub sources: Vec<Source>,
     pub harness: Harness,
     pub checks: Vec<Check>,
+    /// What has to be so for the numbers to mean what the profile is about.
+    #[serde(default)]
+    pub conditions: Vec<Condition>,
     /// Laws that could not be tested here, which is neither holding nor broken.
     #[serde(default)]
     pub unchecked: Vec<Unchecked>,
@@ -314,6 +333,18 @@ pub struct Check {
     pub detail: String,
 }
 
+/// A metric and the values in which the profile tests what it is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    pub metric: String,
+    pub about: String,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    pub value: Option<f64>,
+    /// `None`: the value is not known.
+    pub met: Option<bool>,
+}
+
 /// A conservation law that lacked what it takes to test it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unchecked {
@@ -333,12 +364,14 @@ pub struct Caveat {
 pub const NO_MEMORY: &str = "the profile has no memory regions";
 /// Why a metric of messages and wakeups has no value where nobody waits for one.
 pub const NO_RECEIVER: &str = "no team of this profile receives messages";
+/// Why a metric of a team's messages has no value where it waits for none.
+pub const NO_MESSAGES: &str = "this team receives no messages";
 /// Why a metric of memory steps has no value where there are none of the kind.
 pub const NO_SUCH_STEP: &str = "no step of this kind used memory in the window";
 pub const NO_TRIAL: &str = "the profile is no trial of who moves";
 
 /// All of these.
-pub const UNSAID: &[&str] = &[NO_MEMORY, NO_TRIAL, NO_RECEIVER, NO_SUCH_STEP];
+pub const UNSAID: &[&str] = &[NO_MEMORY, NO_TRIAL, NO_RECEIVER, NO_MESSAGES, NO_SUCH_STEP];
 
 /// The `relation` of a row over all relations.
 pub const ALL: &str = "all";

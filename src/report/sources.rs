@@ -13,11 +13,23 @@ use crate::report::{KernelTotals, Source, Sourced};
 pub(super) struct Kernel {
     pub migrations: Sourced,
     pub totals: KernelTotals,
+    /// CPU time before the tasks were ready (ns), which `totals` has as well.
+    pub ready_ns: u64,
 }
 
 impl Kernel {
     pub fn of(tasks: &[TaskRecord]) -> Kernel {
+        Kernel::of_these(&tasks.iter().collect::<Vec<_>>())
+    }
+
+    /// The tasks of one team.
+    pub fn of_team(tasks: &[TaskRecord], team: usize) -> Kernel {
+        Kernel::of_these(&tasks.iter().filter(|task| task.team == team).collect::<Vec<_>>())
+    }
+
+    fn of_these(tasks: &[&TaskRecord]) -> Kernel {
         let sum = |of: fn(&KernelCounts) -> &Reading<u64>| sum(tasks, of);
+        let out = tasks.iter().filter(|task| task.checked_out);
         Kernel {
             migrations: sum(|kernel| &kernel.nr_migrations),
             totals: KernelTotals {
@@ -27,18 +39,26 @@ impl Kernel {
                 run_delay_ns: sum(|kernel| &kernel.run_delay_ns),
                 timeslices: sum(|kernel| &kernel.timeslices),
             },
+            ready_ns: out.map(|task| task.ready_ns).sum(),
         }
     }
 }
 
-fn sum(tasks: &[TaskRecord], of: fn(&KernelCounts) -> &Reading<u64>) -> Sourced {
+impl Sourced {
+    pub(super) fn of(reading: Reading<u64>) -> Sourced {
+        Sourced {
+            state: reading.state().name().to_owned(),
+            value: reading.value().copied(),
+            reason: absence(&reading).map(|absence| absence.reason),
+        }
+    }
+}
+
+/// The sum over some tasks.
+pub(super) fn sum(tasks: &[&TaskRecord], of: fn(&KernelCounts) -> &Reading<u64>) -> Sourced {
     let out = || tasks.iter().filter(|task| task.checked_out);
     let n_out = out().count();
-    let absent = |state: State, reason: String| Sourced {
-        state: state.name().to_owned(),
-        value: None,
-        reason: Some(reason),
-    };
+    let absent = |state: State, reason: String| Sourced::of(Reading::absent(state, reason));
     if n_out == 0 {
         return absent(State::Absent, "no task checked out to tell it".to_owned());
     }
@@ -49,10 +69,11 @@ fn sum(tasks: &[TaskRecord], of: fn(&KernelCounts) -> &Reading<u64>) -> Sourced 
         return absent(first.state(), which);
     }
     let values = out().filter_map(|task| of(&task.kernel).value());
+    let n = tasks.len();
     Sourced {
         state: State::Ok.name().to_owned(),
         value: Some(values.sum()),
-        reason: (n_out < tasks.len()).then(|| format!("over {n_out} of {} tasks", tasks.len())),
+        reason: (n_out < n).then(|| format!("over {n_out} of {n} tasks")),
     }
 }
 
@@ -98,11 +119,17 @@ fn of_memory(case: &Case<'_>) -> Vec<Source> {
     let regions =
         |seen: &'_ InstanceSample| -> Vec<_> { seen.regions.iter().map(absence).collect() };
     let seen = recording.timeline.samples.iter().flat_map(|sample| &sample.instances);
-    vec![
-        asked("vmstat", vmstat.collect()),
-        asked("numa_scan_seq", scans.collect()),
-        asked("move_pages", seen.flat_map(regions).collect()),
-    ]
+    let pages = seen.flat_map(regions).collect();
+    let mut sources =
+        vec![asked("vmstat", vmstat.collect()), asked("numa_scan_seq", scans.collect())];
+    match &recording.timeline.refused {
+        None => sources.push(asked("move_pages", pages)),
+        Some(refused) => {
+            sources.push(asked("move_pages", vec![Some(refused.clone())]));
+            sources.push(asked("numa_maps", pages));
+        }
+    }
+    sources
 }
 
 fn absence<T>(reading: &Reading<T>) -> Option<Absence> {

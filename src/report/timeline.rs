@@ -39,7 +39,10 @@ pub struct RegionTimeline {
     pub region: String,
     pub bytes: u64,
     pub pages: Vec<NodePages>,
-    /// By look: sampled pages that were not in memory.
+    /// How its pages were looked at, `move_pages sample` or `numa_maps`; `None` if they never were.
+    #[serde(default)]
+    pub method: Option<String>,
+    /// By look: pages of those that were looked at that were not in memory.
     pub absent: Vec<Option<u32>>,
     /// Why the first look without an answer had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +52,7 @@ pub struct RegionTimeline {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodePages {
     pub node: u32,
-    /// By look: sampled pages that were there; `None` where they could not be asked for.
+    /// By look: pages that were there; `None` where they could not be asked for.
     pub pages: Vec<Option<u32>>,
 }
 
@@ -94,6 +97,7 @@ fn of_region(case: &Case<'_>, looks: &[Option<&InstanceSample>], at: usize) -> R
         region: plan.name.clone(),
         bytes: looks::bytes(plan),
         pages: nodes.map(|(at, node)| NodePages { node: node.id.0, pages: pages(at) }).collect(),
+        method: readings().find_map(reading_of).map(|pages| pages.method.name().to_owned()),
         absent: readings().map(|n| Some(reading_of(n)?.absent)).collect(),
         reason: unknown.map(|reading| format!("{}: {}", reading.state(), reading.reason())),
     }

@@ -86,6 +86,7 @@ pub(super) fn of(case: &Case<'_>) -> Option<Trial> {
 }
 
 const UNCLEAR: &str = "unclear";
+const STARTED_LOCAL: &str = "started_local";
 
 /// The ways of both, as nodes that follow each other and differ.
 struct Path {
@@ -128,7 +129,7 @@ impl Path {
         let first = first.ok_or("no look told where the memory was")?;
         match looks::most(first) {
             Some((node, share)) if share >= HOME_SHARE => Ok(match node == *worker {
-                true => "started_local",
+                true => STARTED_LOCAL,
                 false => "started_remote",
             }),
             _ => Err("when the worker began the memory was on several nodes".to_owned()),
@@ -154,6 +155,9 @@ impl Path {
 
     fn time_to_local(&self) -> Result<f64, String> {
         let begun_ns = self.begun_ns.ok_or("the worker never began")?;
+        if self.start() == Ok(STARTED_LOCAL) {
+            return Err("it started local, so this run did not ask who moves".to_owned());
+        }
         let local = |look: &Look| {
             let (node, _) = looks::most(look.tasks.as_ref()?)?;
             look.pages.as_ref()?.get(node).copied()
@@ -264,6 +268,8 @@ mod tests {
         assert_eq!(moved.time_to_local_s.value, Some(4.7));
         let none = trial(made::nothing_moves());
         assert_eq!((none.moved_share, none.moved_bytes), (Some(0.0), Some(0)));
+        let local = of_looks(0, &[(0, 0, 20)]);
+        assert!(local.time_to_local_s.result().unwrap_err().starts_with("it started local"));
         assert!(none.time_to_local_s.result().unwrap_err().contains("0 % of the memory"));
     }
 

@@ -24,6 +24,26 @@ pub(super) struct AreaError {
     pub errno: Errno,
 }
 
+/// What an error of a call that places memory means where the errno alone does not tell, as the
+/// end of a sentence.
+pub(super) fn meaning(call: &str, errno: Errno) -> &'static str {
+    match (call, errno.0) {
+        ("mbind" | "set_mempolicy", libc::ENOSYS) => {
+            ", as on a kernel without CONFIG_NUMA or under a seccomp filter that hides the call"
+        }
+        ("mbind" | "set_mempolicy" | "madvise", libc::EPERM) => {
+            ", as a seccomp filter has it, for example that of a container"
+        }
+        ("mbind" | "set_mempolicy", libc::EINVAL) => {
+            ": a node that is not there, has no memory, or is not allowed by the cpuset"
+        }
+        ("madvise", libc::EINVAL) => {
+            ": a kernel without transparent huge pages (CONFIG_TRANSPARENT_HUGEPAGE)"
+        }
+        _ => "",
+    }
+}
+
 impl Areas {
     /// Maps the regions that all address spaces share, before any is forked.
     pub(super) fn shared(plan: &Plan) -> Result<Areas, AreaError> {
@@ -46,9 +66,16 @@ impl Areas {
             if region.sharing != sharing {
                 return Ok(others.0[index].clone());
             }
-            mapped(region, instance)
-                .map(|mapped| Some(Arc::new(mapped)))
-                .map_err(|(call, errno)| AreaError { region: index, call, errno })
+            let mapped = mapped(region, instance).map_err(|(call, errno)| AreaError {
+                region: index,
+                call,
+                errno,
+            })?;
+            // Every other one, so that numa_maps tells of each by itself.
+            if index % 2 == 1 {
+                mapped.not_dumped();
+            }
+            Ok(Some(Arc::new(mapped)))
         };
         plan.memory.iter().enumerate().map(one).collect::<Result<_, _>>().map(Areas)
     }

@@ -4,6 +4,7 @@
 //! disabled again. Must not know: what runs in them.
 
 use super::RunError;
+use super::leftovers::{self, Name};
 use crate::plan::{CgroupPlan, Plan};
 use crate::sys::{Errno, clock, fd};
 use std::path::{Path, PathBuf};
@@ -23,13 +24,16 @@ impl Cgroups {
         let Some(own) = own.map(Path::new).filter(|_| !plan.cgroups.is_empty()) else {
             return Ok(cgroups);
         };
-        cgroups.enable(own, &plan.cgroups)?;
-        for (instance, cgroup) in plan.cgroups.iter().enumerate() {
-            let name = format!("schedload-{}-{instance}", std::process::id());
-            let path = own.join(name);
+        let missing = missing(own, &plan.cgroups);
+        for instance in 0..plan.cgroups.len() as u32 {
+            let path = own.join(Name::ours(&missing, instance).to_string());
             let made = std::fs::create_dir(&path).map_err(Errno::from);
             made.map_err(failed(&path))?;
-            cgroups.made.push(path.clone());
+            cgroups.made.push(path);
+        }
+        // Now that they are there and have our name, no other run disables it as left behind.
+        cgroups.enable(own, &missing)?;
+        for (path, cgroup) in cgroups.made.iter().zip(&plan.cgroups) {
             for (file, value) in settings(cgroup) {
                 let path = path.join(file);
                 fd::write_file(&path, &value).map_err(failed(&path))?;
@@ -43,28 +47,39 @@ impl Cgroups {
         self.made.iter().map(|path| path.join("cgroup.procs")).collect()
     }
 
-    fn enable(&mut self, own: &Path, plans: &[CgroupPlan]) -> Result<(), RunError> {
-        let path = own.join("cgroup.subtree_control");
-        let enabled = std::fs::read_to_string(&path).unwrap_or_default();
-        let wants_cpuset = plans.iter().any(|it| it.cpus.is_some() || it.node.is_some());
-        let wants_cpu = plans.iter().any(|it| it.weight.is_some() || it.quota_ns.is_some());
-        let wanted = [("cpuset", wants_cpuset), ("cpu", wants_cpu)];
-        let missing: Vec<&str> = wanted
-            .iter()
-            .filter(|(name, wants)| *wants && !enabled.split_whitespace().any(|it| it == *name))
-            .map(|(name, _)| *name)
-            .collect();
+    /// By instance.
+    pub(super) fn directories(&self) -> Vec<String> {
+        self.made.iter().map(|path| path.to_string_lossy().into_owned()).collect()
+    }
+
+    fn enable(&mut self, own: &Path, missing: &[&str]) -> Result<(), RunError> {
         if missing.is_empty() {
             return Ok(());
         }
-        let words = |sign: &str| -> String {
-            let words: Vec<String> = missing.iter().map(|name| format!("{sign}{name}")).collect();
-            words.join(" ")
-        };
-        fd::write_file(&path, &words("+")).map_err(failed(&path))?;
-        self.enabled = Some((path, words("-")));
+        let path = own.join("cgroup.subtree_control");
+        fd::write_file(&path, &leftovers::words('+', missing)).map_err(|errno| {
+            let what = match errno {
+                // Documentation/admin-guide/cgroup-v2.rst, No Internal Process Constraint, v6.12.
+                Errno(libc::EBUSY) => "children get controllers only of a cgroup without processes",
+                _ => "enabling controllers for the cgroups of instances",
+            };
+            RunError::System { what: format!("{what}: {}", path.display()), errno }
+        })?;
+        self.enabled = Some((path, leftovers::words('-', missing)));
         Ok(())
     }
+}
+
+/// The controllers that the cgroups need and that are not enabled yet.
+fn missing(own: &Path, plans: &[CgroupPlan]) -> Vec<&'static str> {
+    let enabled = std::fs::read_to_string(own.join("cgroup.subtree_control")).unwrap_or_default();
+    let wants_cpuset = plans.iter().any(|it| it.cpus.is_some() || it.node.is_some());
+    let wants_cpu = plans.iter().any(|it| it.weight.is_some() || it.quota_ns.is_some());
+    let wanted = [("cpuset", wants_cpuset), ("cpu", wants_cpu)];
+    let missing = wanted
+        .iter()
+        .filter(|(name, wants)| *wants && !enabled.split_whitespace().any(|it| it == *name));
+    missing.map(|(name, _)| *name).collect()
 }
 
 fn failed(path: &Path) -> impl FnOnce(Errno) -> RunError {

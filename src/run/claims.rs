@@ -6,7 +6,7 @@
 //! written.
 
 use super::using::Using;
-use crate::plan::{Form, Op, Pick, Plan, Sharing, Slice};
+use crate::plan::{Form, Op, Plan, Sharing, Slice};
 use std::collections::HashMap;
 
 /// A region and which of its slices; `None` is all of it.
@@ -17,11 +17,7 @@ pub(super) struct Claims(HashMap<Place, (usize, u32)>);
 
 /// The place of a step for a member.
 pub(super) fn place(slice: &Slice, me: u32) -> Place {
-    let number = match &slice.slice {
-        Pick::At(number) => Some(number.of(me)),
-        _ => None,
-    };
-    (slice.region, number)
+    (slice.region, slice.number(me))
 }
 
 /// Whether each member of the team has a region of its own.

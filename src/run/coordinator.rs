@@ -8,18 +8,22 @@ mod harvest;
 use super::areas::{AreaError, Areas};
 use super::cgroups::Cgroups;
 use super::claims::Claims;
+use super::door;
 use super::gate::{Gate, Readiness};
 use super::leader::{self, Could};
 use super::program::Channels;
 use super::sampler::Sampler;
 use super::stage::{Pace, Stage};
-use super::worker::{self, Worker};
-use super::{Control, Progress, RunError, cost, crew, failure, roster};
+use super::watch::Watch;
+use super::worker::Worker;
+use super::{Control, Progress, RunError, cost, crew, failure, leftovers, roster};
+use crate::host::Root;
+use crate::host::oom::OomKills;
 use crate::plan::{ChannelPlan, Form, Plan, Sharing};
 use crate::record::Layout;
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
-use crate::record::recording::{End, HarnessCost, Recording};
+use crate::record::recording::{End, Failure, HarnessCost, Recording};
 use crate::step::channel::Channel;
 use crate::sys::clock::{self, Clock, Source};
 use crate::sys::cpu::CurrentCpu;
@@ -33,6 +37,7 @@ use crate::sys::thread::Seeds;
 use crate::sys::usage::{Of, usage};
 use crate::sys::{Errno, process, raw, thread};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) fn run(
@@ -42,6 +47,9 @@ pub(super) fn run(
 ) -> Result<Recording, RunError> {
     if plan.has_processes() && !leader::can_lead() {
         return Err(RunError::NoLeader);
+    }
+    if let Some(own) = &plan.own_cgroup {
+        leftovers::remove(Path::new(own));
     }
     let _limit = OpenFiles::allow(plan.needs.open_files)
         .map_err(RunError::system("raising the limit on open files"))?;
@@ -73,6 +81,9 @@ pub(super) fn run(
         gate_ns: 0,
         end: End::Done,
         sampler: None,
+        oom_kills: OomKills::read(&Root::default()),
+        watch: Watch::new(plan, &memory),
+        cgroups: Vec::new(),
     };
     if plan.has_processes() { coordinator.processes(gate) } else { coordinator.threads(gate) }
 }
@@ -92,6 +103,11 @@ struct Coordinator<'a> {
     end: End,
     /// From the gate on, for plans with memory.
     sampler: Option<Sampler<'a>>,
+    /// Before any task was created.
+    oom_kills: OomKills,
+    watch: Watch<'a>,
+    /// Directories of the instances' cgroups.
+    cgroups: Vec<String>,
 }
 
 /// Who the tasks are, for getting them out of their waits.
@@ -111,6 +127,8 @@ enum Ended {
     Interrupted(i32),
     /// The task of this number failed.
     Failed(usize),
+    /// Nobody can go on.
+    Stalled,
     LeaderGone,
 }
 
@@ -174,8 +192,8 @@ impl<'a> Coordinator<'a> {
     }
 
     fn no_memory(&self, region: usize, call: &str, errno: Errno) -> RunError {
-        let name = &self.plan.memory[region].name;
-        RunError::System { what: format!("placing region `{name}`: {call}"), errno }
+        let region = self.plan.memory[region].name.clone();
+        RunError::Region { region, call: call.to_owned(), errno }
     }
 
     fn start_threads<'w>(
@@ -197,6 +215,7 @@ impl<'a> Coordinator<'a> {
         let (ready, go, event) = (ready_in.as_fd(), go_out.as_fd(), self.event.as_fd());
         let cgroups = Cgroups::make(self.plan, self.plan.own_cgroup.as_deref())?;
         let doors = cgroups.doors();
+        self.cgroups = cgroups.directories();
         let mut leader = leader::spawn(self.plan, &doors, self.pace, self.memory, ready, go, event)
             .map_err(RunError::system("starting /proc/self/exe as the leader process"))?;
         // From now on only the leader and its tasks hold it, so that its end is theirs.
@@ -271,9 +290,8 @@ impl<'a> Coordinator<'a> {
         match control.failed.load(Acquire) {
             0 => Ok(()),
             failed => {
-                let ids = roster::task_ids(self.plan);
                 let task = failed as usize - 1;
-                let failure = failure::describe(self.plan, self.memory, &ids, task);
+                let failure = self.failure(task);
                 let state = self.memory.slot(task).state.load(Acquire);
                 Err(match state == TaskState::Killed as u32 {
                     true => RunError::Killed(failure),
@@ -281,6 +299,18 @@ impl<'a> Coordinator<'a> {
                 })
             }
         }
+    }
+
+    /// The failure of a task in words; of one that may be the OOM killer's, whether it is.
+    fn failure(&self, task: usize) -> Failure {
+        let ids = roster::task_ids(self.plan);
+        let mut failure = failure::describe(self.plan, self.memory, &ids, task);
+        if self.memory.slot(task).signal.load(Relaxed) == libc::SIGKILL
+            && let Some(words) = OomKills::read(&Root::default()).since(&self.oom_kills)
+        {
+            failure.error += &format!(", {words}");
+        }
+        failure
     }
 
     fn not_opened(&self, channel: usize, call: &str, errno: Errno) -> RunError {
@@ -303,7 +333,7 @@ impl<'a> Coordinator<'a> {
         // some hundred tasks on a CPU.
         let asked = self.control.coordinator_fifo.is_some();
         let _hastened = if asked { None } else { Hastened::now() };
-        self.sampler = Sampler::new(self.plan, self.memory);
+        self.sampler = Sampler::new(self.plan, self.memory, &self.cgroups);
         if self.plan.warmup_ns == 0 {
             self.set_phase(Phase::Window);
         }
@@ -330,10 +360,9 @@ impl<'a> Coordinator<'a> {
             Ended::TimeUp => End::TimeUp,
             Ended::Interrupted(signal) => End::Interrupted(signal),
             Ended::LeaderGone => return Err(RunError::LeaderEnded("during the run".to_owned())),
-            Ended::Failed(task) => {
-                let ids = roster::task_ids(self.plan);
-                End::Failed(failure::describe(self.plan, self.memory, &ids, task))
-            }
+            Ended::Failed(task) => End::Failed(self.failure(task)),
+            // They still wait.
+            Ended::Stalled => End::Stalled(self.watch.waiting()),
         };
         self.get_out(tasks);
         Ok(())
@@ -376,13 +405,17 @@ impl<'a> Coordinator<'a> {
             if left == Some(0) {
                 return Ended::TimeUp;
             }
-            let mut nap = left;
+            if self.watch.look_if_due() {
+                return Ended::Stalled;
+            }
+            let due = self.watch.due_in_ns();
+            let mut nap = Some(left.map_or(due, |left| left.min(due)));
             if let Some(progress) = self.control.progress {
                 progress(match limit_ns {
                     Some(of_ns) if warmup => Progress::Warmup { passed_ns, of_ns },
                     of_ns => Progress::Window { passed_ns, of_ns },
                 });
-                nap = Some(left.unwrap_or(TELL_EVERY_NS).min(TELL_EVERY_NS));
+                nap = nap.map(|nap| nap.min(TELL_EVERY_NS));
             }
             if let Some(sampler) = &mut self.sampler {
                 sampler.look_if_due();
@@ -431,7 +464,7 @@ impl<'a> Coordinator<'a> {
             let again = round % CONTINUE_EVERY == CONTINUE_EVERY - 1;
             if round == 0 || again {
                 // As many as can leave at once; each lets the next one go.
-                worker::release_leaving(self.memory, self.plan.cpus.len() as u32);
+                door::release(&self.memory.control().phase, self.plan.cpus.len() as u32);
             }
             let (mut inside, mut last_pid) = (0, 0);
             for task in 0..self.plan.n_tasks() as usize {

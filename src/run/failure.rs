@@ -2,12 +2,13 @@
 //!
 //! Must not know: what a failure leads to.
 
-use crate::plan::{Op, Pick, Plan};
+use super::areas::meaning;
+use crate::plan::{Op, Pick, Plan, Scheduling};
 use crate::record::gather::TaskId;
 use crate::record::memory::{Memory, TaskSlot, TaskState};
 use crate::record::recording::Failure;
 use crate::step::channel::{Call, Hitch};
-use crate::sys::Errno;
+use crate::sys::{Errno, signal};
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
 /// What a task tried when it failed; the number is what its slot holds.
@@ -97,13 +98,17 @@ pub(super) fn describe(plan: &Plan, memory: &Memory, ids: &[TaskId], task: usize
     if slot.state.load(Relaxed) == TaskState::Killed as u32 {
         let error = match slot.signal.load(Relaxed) {
             0 => "ended without having been told to".to_owned(),
-            signal => format!("killed by signal {signal}"),
+            signal => format!("killed by {}", signal::words(signal)),
         };
         return named("unknown".to_owned(), "none", error);
     }
     let tried = slot.failed_call.load(Relaxed);
     let words = WORDS.iter().find(|(code, _)| *code as u32 == tried).map(|&(_, words)| words);
     let op = slot.failed_op.load(Relaxed);
+    let asked = match tried == Tried::SetScheduling as u32 {
+        true => asked(&team.scheduling, slot.failed_errno.load(Relaxed)),
+        false => String::new(),
+    };
     let step = match team.ops.get(op as usize) {
         _ if op == AT_START => "start".to_owned(),
         Some(op) => step_words(plan, op),
@@ -114,22 +119,47 @@ pub(super) fn describe(plan: &Plan, memory: &Memory, ids: &[TaskId], task: usize
         true => "end of file: everybody who could send is gone".to_owned(),
         false => errno.to_string(),
     };
-    named(step, words.unwrap_or("unknown"), error)
+    let call = words.unwrap_or("unknown");
+    named(step, &format!("{call}{asked}"), error + meaning(call, errno))
 }
 
-fn step_words(plan: &Plan, op: &Op) -> String {
-    let address = |channel: u32, pick: &Pick| {
-        let name = &plan.channels[channel as usize].name;
-        match pick {
-            Pick::All => format!("{name}[*]"),
-            Pick::Next => format!("{name}[next]"),
-            Pick::Any => format!("{name}[any]"),
-            Pick::At(_) => name.clone(),
+/// Of the attributes that a team asked for, those that the kernel can have meant with this error
+/// (kernel/sched/syscalls.c and deadline.c, v6.12): EOPNOTSUPP is of clamps in a kernel without
+/// CONFIG_UCLAMP_TASK (uclamp_validate), EBUSY of a deadline for which no CPU time is left
+/// (sched_dl_overflow).
+fn asked(scheduling: &Scheduling, errno: i32) -> String {
+    let Scheduling { policy, nice, priority, slice_ns, uclamp_min, uclamp_max, deadline } =
+        scheduling;
+    let clamps = [("uclamp_min", uclamp_min.is_some()), ("uclamp_max", uclamp_max.is_some())];
+    let others = [
+        ("policy", policy.is_some()),
+        ("nice", nice.is_some()),
+        ("priority", priority.is_some()),
+        ("slice", slice_ns.is_some()),
+    ];
+    let times = [("deadline", deadline.is_some())];
+    let (mut names, mut why) = ([&others[..], &clamps, &times].concat(), "");
+    match errno {
+        libc::EOPNOTSUPP => names = clamps.to_vec(),
+        libc::EBUSY => {
+            names = times.to_vec();
+            why = ": the CPUs' time for deadlines is given away";
         }
-    };
+        _ => {}
+    }
+    let names: Vec<&str> =
+        names.iter().filter(|(_, asked)| *asked).map(|(name, _)| *name).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        names => format!(" ({}{why})", names.join(", ")),
+    }
+}
+
+/// A step as the profile has it.
+pub(super) fn step_words(plan: &Plan, op: &Op) -> String {
     match op {
-        Op::Send { channel, pick, .. } => format!("send {}", address(*channel, pick)),
-        Op::Receive { channel, pick, .. } => format!("receive {}", address(*channel, pick)),
+        Op::Send { channel, pick, .. } => format!("send {}", address(plan, *channel, pick)),
+        Op::Receive { channel, pick, .. } => format!("receive {}", address(plan, *channel, pick)),
         Op::Work { kind, .. } => kind.clone(),
         Op::Loop { .. } | Op::Again { .. } => "repeat".to_owned(),
         Op::During { .. } => "during".to_owned(),
@@ -140,5 +170,16 @@ fn step_words(plan: &Plan, op: &Op) -> String {
         Op::Use(it) => format!("{} {}", it.verb, plan.memory[it.at.region as usize].name),
         Op::Forever { .. } => "forever".to_owned(),
         Op::Measure { .. } | Op::EndMeasure { .. } => "measure".to_owned(),
+    }
+}
+
+/// Instances of a channel as the profile addresses them.
+pub(super) fn address(plan: &Plan, channel: u32, pick: &Pick) -> String {
+    let name = &plan.channels[channel as usize].name;
+    match pick {
+        Pick::All => format!("{name}[*]"),
+        Pick::Next => format!("{name}[next]"),
+        Pick::Any => format!("{name}[any]"),
+        Pick::At(_) => name.clone(),
     }
 }

@@ -12,19 +12,24 @@
 
 mod areas;
 mod cgroups;
+mod charges;
 mod claims;
 mod coordinator;
 mod cost;
 mod crew;
+mod door;
 mod failure;
 mod flow;
 mod gate;
 pub mod leader;
+mod leftovers;
 mod program;
+mod residence;
 mod roster;
 mod sampler;
 mod stage;
 mod using;
+mod watch;
 mod worker;
 
 use crate::host::{self, Host};
@@ -38,7 +43,7 @@ use crate::sys::clock::Source;
 #[derive(Default)]
 pub struct Control<'a> {
     /// Called by the coordinating thread some ten times a second. Without it that thread sleeps
-    /// through the run, but for looks at regions of memory.
+    /// through the run, but for looks at regions of memory, and whether anybody can go on.
     pub progress: Option<&'a dyn Fn(Progress)>,
     /// Makes the coordinating thread SCHED_FIFO of this priority once all tasks are ready.
     pub coordinator_fifo: Option<u8>,
@@ -69,6 +74,9 @@ pub enum Progress {
 pub enum RunError {
     #[error("{what}: {errno}")]
     System { what: String, errno: Errno },
+    /// A region of memory could not be had, or not as it is to be.
+    #[error("placing region `{region}`: {call}: {errno}{}", areas::meaning(.call, *.errno))]
+    Region { region: String, call: String, errno: Errno },
     /// A task could not be made ready: its attributes, or that it exists at all.
     #[error("{}: {}: {}", .0.team, .0.call, .0.error)]
     Start(Failure),

@@ -1,27 +1,27 @@
 //! Looks at where tasks run and where pages are, at intervals, from the coordinator.
 //!
 //! No thread of its own: the coordinator is awake then instead of asleep. Pages are asked for by
-//! move_pages(2) on a fixed sample of each region, tasks by the CPU that each keeps in its slot.
-//! Must not know: what the looks are for.
+//! `residence.rs`, tasks are known by the CPU that each keeps in its slot. Must not know: what the
+//! looks are for.
 
+use super::charges::{self, Charges};
+use super::residence::{Place, Residence};
 use super::roster;
-use crate::base::{Random, Reading, State};
+use crate::base::{Reading, State};
 use crate::host::Root;
 use crate::host::numa::{TaskNuma, counters};
-use crate::plan::{Plan, Sharing};
+use crate::plan::{Owner, Plan, Sharing, Usage};
 use crate::record::Memory;
 use crate::record::memory::TaskState;
-use crate::record::timeline::{Growth, InstanceSample, Pages, Sample, Timeline};
-use crate::sys::Errno;
+use crate::record::timeline::{CgroupRecord, Growth, InstanceSample, Pages, Sample, Timeline};
 use crate::sys::clock;
-use crate::sys::policy::nodes_of;
-use crate::sys::shared::page_bytes;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Time between two looks (ns).
 const INTERVAL_NS: u64 = 250_000_000;
-/// Pages that are asked for in each region.
-const PAGES: u64 = 256;
+/// A look that took long puts the next one off, so that looking takes at most one part in so many
+/// of the coordinator's time: numa_maps goes over all page tables.
+const COST_PARTS: u64 = 100;
 /// When there are so many looks, every other one is dropped and the interval doubled.
 const LOOKS_MAX: usize = 2_000;
 
@@ -38,14 +38,32 @@ pub(super) struct Sampler<'a> {
     timeline: Timeline,
     vmstat: counters::Counters,
     scan_seq: Vec<Reading<u64>>,
-    /// Room for one region's addresses and answers.
-    addresses: Vec<usize>,
-    status: Vec<i32>,
+    /// By region.
+    usages: Vec<Usage>,
+    residence: Residence,
+    charges: Charges,
+}
+
+/// What the looks of a run have seen.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub timeline: Timeline,
+    /// The counters' growth.
+    pub vmstat: Vec<Growth>,
+    /// By instance, before the first look.
+    pub scan_seq: Vec<Reading<u64>>,
+    /// By instance; empty without cgroups.
+    pub cgroups: Vec<CgroupRecord>,
 }
 
 impl<'a> Sampler<'a> {
-    /// `None` for a plan without memory. Called when all are at the gate.
-    pub(super) fn new(plan: &'a Plan, memory: &'a Memory) -> Option<Sampler<'a>> {
+    /// `None` for a plan without memory. Called when all are at the gate, with the directories of
+    /// the instances' cgroups.
+    pub(super) fn new(
+        plan: &'a Plan,
+        memory: &'a Memory,
+        cgroups: &[String],
+    ) -> Option<Sampler<'a>> {
         if plan.memory.is_empty() {
             return None;
         }
@@ -66,8 +84,9 @@ impl<'a> Sampler<'a> {
             timeline: Timeline { interval_ns: INTERVAL_NS, ..Timeline::default() },
             vmstat: counters::vmstat(&Root::default()),
             scan_seq: Vec::new(),
-            addresses: Vec::with_capacity(PAGES as usize),
-            status: Vec::with_capacity(PAGES as usize),
+            usages: plan.usages(),
+            residence: Residence::new(plan.nodes.iter().map(|node| node.id).collect()),
+            charges: Charges::begin(Root::default(), cgroups),
         };
         sampler.scan_seq = (0..plan.instances).map(|it| sampler.scan_seq_of(it)).collect();
         Some(sampler)
@@ -89,6 +108,7 @@ impl<'a> Sampler<'a> {
     pub(super) fn look(&mut self) {
         let cpu_ns = clock::thread_cpu_ns();
         let now = clock::monotonic_ns();
+        self.residence.look_begins();
         let instances = (0..self.plan.instances).map(|instance| self.instance(instance)).collect();
         self.timeline.samples.push(Sample { at_ns: now - self.begun_ns, instances });
         if self.timeline.samples.len() >= LOOKS_MAX {
@@ -99,28 +119,27 @@ impl<'a> Sampler<'a> {
             });
             self.timeline.interval_ns *= 2;
         }
-        self.next_ns = now + self.timeline.interval_ns;
-        self.timeline.cost_ns += clock::thread_cpu_ns() - cpu_ns;
+        let cost_ns = clock::thread_cpu_ns() - cpu_ns;
+        self.next_ns = now + self.timeline.interval_ns.max(cost_ns * COST_PARTS);
+        self.timeline.cost_ns += cost_ns;
     }
 
-    /// What was seen, and the counters' growth until now.
-    pub(super) fn into_parts(self) -> (Timeline, Vec<Growth>, Vec<Reading<u64>>) {
-        let grown = counters::grown(&self.vmstat, &counters::vmstat(&Root::default()));
-        let growth = |(key, value): (&str, Reading<u64>)| Growth { key: key.to_owned(), value };
-        (self.timeline, grown.into_iter().map(growth).collect(), self.scan_seq)
+    /// To be called when all tasks have ended.
+    pub(super) fn end(self) -> Seen {
+        let timeline = Timeline { refused: self.residence.refused(), ..self.timeline };
+        let vmstat = charges::grown(&self.vmstat, &counters::vmstat(&Root::default()));
+        Seen { timeline, vmstat, scan_seq: self.scan_seq, cgroups: self.charges.end() }
     }
 
     fn instance(&mut self, instance: u32) -> InstanceSample {
         let mut tasks = vec![0; self.plan.nodes.len()];
         for (task, _) in self.instances.iter().enumerate().filter(|(_, it)| **it == instance) {
-            let slot = self.memory.slot(task);
-            let running = slot.state.load(Acquire) == TaskState::Running as u32;
-            let cpu = slot.cpu.load(Relaxed) as usize;
-            if let (true, Some(cpu)) = (running, cpu.checked_sub(1))
-                && let Some(node) = self.node_of_cpu.get(cpu)
-            {
-                tasks[*node] += 1;
+            if let Some(node) = self.node_of(task) {
+                tasks[node] += 1;
             }
+        }
+        if tasks.iter().any(|n| *n > 0) {
+            self.charges.look(instance as usize);
         }
         let regions = (0..self.plan.memory.len()).map(|at| self.region(instance, at)).collect();
         InstanceSample { tasks, regions }
@@ -147,37 +166,29 @@ impl<'a> Sampler<'a> {
         {
             return Reading::absent(State::NotSupported, "each process has a region of its own");
         }
-        let n_pages = region.bytes() / page_bytes() as u64;
-        let n = n_pages.min(PAGES);
-        self.addresses.clear();
-        // One somewhere in each of n equal parts, always the same ones: even distances would see
-        // one node of an interleaved region.
-        let mut random = Random::new(0, index as u64);
-        let part = (n_pages / n).max(1);
-        let pages = (0..n).map(|at| at * n_pages / n + random.below(part));
-        self.addresses.extend(pages.map(|page| address as usize + page as usize * page_bytes()));
-        self.status.clear();
-        self.status.resize(self.addresses.len(), 0);
-        match nodes_of(self.pid(instance), &self.addresses, &mut self.status) {
-            Ok(()) => Reading::Value(self.pages()),
-            Err(errno @ Errno(libc::EPERM | libc::EACCES)) => {
-                Reading::absent(State::NoPermission, format!("move_pages: {errno}"))
-            }
-            Err(errno) => Reading::absent(State::Absent, format!("move_pages: {errno}")),
-        }
+        let (slice_bytes, n_slices) = (region.slice_bytes, u64::from(region.count));
+        let place = Place { address, slice_bytes, n_slices, seed: index as u64 };
+        let pid = self.pid(instance);
+        let homes = self.homes(instance, index);
+        self.residence.pages(pid, &place, &homes)
     }
 
-    fn pages(&self) -> Pages {
-        let mut pages = Pages { by_node: vec![0; self.plan.nodes.len()], absent: 0 };
-        for status in &self.status {
-            let node =
-                self.plan.nodes.iter().position(|node| i64::from(node.id.0) == i64::from(*status));
-            match node {
-                Some(node) => pages.by_node[node] += 1,
-                None => pages.absent += 1,
-            }
-        }
-        pages
+    /// By slice, the node of the task that it belongs to, if that runs.
+    fn homes(&self, instance: u32, index: usize) -> Vec<Option<usize>> {
+        let Usage::Slices(owners) = &self.usages[index] else { return Vec::new() };
+        // An instance whose slices belong to tasks has one copy.
+        let task =
+            |owner: Owner| roster::first_task(self.plan, instance, owner.team) + owner.me as usize;
+        let node = |owner: &Option<Owner>| self.node_of(task((*owner)?));
+        owners.iter().map(node).collect()
+    }
+
+    /// The node of the CPU that a task last ran on, between its first step and its last.
+    fn node_of(&self, task: usize) -> Option<usize> {
+        let slot = self.memory.slot(task);
+        let running = slot.state.load(Acquire) == TaskState::Running as u32;
+        let cpu = slot.cpu.load(Relaxed).checked_sub(1).filter(|_| running)?;
+        self.node_of_cpu.get(cpu as usize).copied()
     }
 
     /// Passes of the NUMA balancer over an instance's address space so far.

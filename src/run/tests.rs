@@ -7,7 +7,7 @@ use super::gate::{Gate, Readiness};
 use super::program::{Channels, Ends, Program, Step};
 use super::roster;
 use crate::host::{Host, Topology};
-use crate::plan::{Overrides, Plan};
+use crate::plan::{DeadlineTimes, Overrides, Plan};
 use crate::profile::{Profile, Source};
 use crate::record::{Layout, Memory};
 use crate::step::channel::{Call, Hitch};
@@ -187,6 +187,31 @@ fn what_a_failure_is_called() {
         ["eater 0", "send many[next]", "futex wake", &invalid],
     );
     check(1, failed(700, Tried::Write, libc::EINVAL), ["feeder 1", "unknown", "write", &invalid]);
+}
+
+#[test]
+fn a_refused_attribute_is_named() {
+    let mut plan = plan();
+    let check = |plan: &Plan, errno: i32, expected: &str| {
+        let memory = memory(plan);
+        let refused = Failed { op: AT_START, tried: Tried::SetScheduling, errno: Errno(errno) };
+        refused.store(memory.slot(0));
+        let it = failure::describe(plan, &memory, &roster::task_ids(plan), 0);
+        assert_eq!((&*it.call, it.error), (expected, Errno(errno).to_string()));
+    };
+    check(&plan, libc::EPERM, "sched_setattr");
+    plan.teams[0].scheduling.nice = Some(-5);
+    check(&plan, libc::EPERM, "sched_setattr (nice)");
+    plan.teams[0].scheduling.uclamp_min = Some(100);
+    check(&plan, libc::EINVAL, "sched_setattr (nice, uclamp_min)");
+    check(&plan, libc::EOPNOTSUPP, "sched_setattr (uclamp_min)");
+    let times = DeadlineTimes { runtime_ns: 1, deadline_ns: 2, period_ns: 2 };
+    plan.teams[0].scheduling.deadline = Some(times);
+    check(
+        &plan,
+        libc::EBUSY,
+        "sched_setattr (deadline: the CPUs' time for deadlines is given away)",
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use super::areas::Areas;
 use super::claims::{self, Place};
 use crate::base::Random;
-use crate::plan::{self, Pick, Plan, Slice};
+use crate::plan::{self, Plan, Slice};
 use crate::record::memory::Moved;
 use crate::step::memory::stream::{Arrays, Kernel};
 use crate::step::memory::{self, Access, Between, Span, stream};
@@ -52,10 +52,7 @@ impl<'a> Using<'a> {
     /// `None` only for what a plan does not have: a region or a verb that is not there.
     pub(super) fn new(it: &plan::Use, plan: &Plan, me: u32, areas: &'a Areas) -> Option<Using<'a>> {
         let place = |slice: &Slice, halo| {
-            let number = match &slice.slice {
-                Pick::At(number) => Some(number.of(me) as u32),
-                _ => None,
-            };
+            let number = slice.number(me).map(|number| number as u32);
             areas.span(plan, slice.region as usize, number, halo)
         };
         let span = place(&it.at, it.halo)?;

@@ -7,6 +7,7 @@
 //! of a CPU, IPI and idle exit, the run delay, and the wakee's return to user space. Must not know:
 //! what kinds of channel there are, who created the task.
 
+use super::door::{self, Join};
 use super::failure::{self, AT_START, Failed, Tried};
 use super::gate::TaskGate;
 use super::program::{Channels, Ends, Program, Step};
@@ -14,14 +15,13 @@ use crate::base::{CpuList, Random, Reading, State};
 use crate::host::numa::TaskNuma;
 use crate::host::task;
 use crate::record::Recorder;
-use crate::record::gather::state_word;
+use crate::record::gather::{node_word, state_word};
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Since;
 use crate::record::stamp::Stamp;
 use crate::step::channel::{Channel, Hitch};
 use crate::step::memory::{self, Span};
 use crate::step::work::{Kind, Tools};
-use crate::sys::futex::{self, Scope};
 use crate::sys::policy::{Policy, with_thread_policy};
 use crate::sys::scheduling::{self, Attributes};
 use crate::sys::thread::Seeds;
@@ -29,7 +29,7 @@ use crate::sys::usage::{Of, Usage, usage};
 use crate::sys::{Errno, clock, fd, raw, thread};
 use std::os::fd::RawFd;
 use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
 /// All that a task needs, prepared by whoever creates it and on cache lines of its own: a worker
 /// neither allocates nor frees.
@@ -94,7 +94,7 @@ impl thread::Task for Worker<'_> {
             self.announce(failed);
         }
         if self.gate.is_none() {
-            self.tell_joiners();
+            door::done(&self.at_work[self.own_at_work]);
         }
         if !self.background && self.memory.control().n_foreground.fetch_sub(1, AcqRel) == 1 {
             self.end_window();
@@ -103,11 +103,11 @@ impl thread::Task for Worker<'_> {
         slot.state.store(TaskState::Leaving as u32, Release);
         // Before the wait for the end adds one.
         let switches = usage(Of::Thread);
-        self.wait_for_end();
+        let phase = &self.memory.control().phase;
+        door::wait_for_end(phase);
         self.keep_kernel_counts(switches);
         slot.state.store(TaskState::CheckedOut as u32, Release);
-        // One after the other, so that the run delay of none counts a crowd.
-        release_leaving(self.memory, 1);
+        door::release(phase, 1);
     }
 }
 
@@ -124,6 +124,7 @@ impl Worker<'_> {
         if let Err(Stop::Failed(failed)) = prepared {
             self.announce(failed);
         }
+        self.recorder.slot().ready.store(clock::thread_cpu_ns(), Relaxed);
         let over = || self.recorder.phase() == Phase::After;
         if let Some(gate) = self.gate {
             gate.ready(over).map_err(Stop::at_start(Tried::Write))?;
@@ -271,6 +272,8 @@ impl Worker<'_> {
             return Err(Stop::Over);
         }
         for task in first..first + n {
+            // Before it is, so that the stall watch never sees one that is on its way as absent.
+            self.memory.slot(task).state.store(TaskState::Starting as u32, Release);
             self.seeds.start(task).map_err(|errno| {
                 Stop::Failed(Failed { op: at as u32, tried: Tried::Spawn, errno })
             })?;
@@ -283,24 +286,17 @@ impl Worker<'_> {
     /// Sleeps until the tasks of a team have done their steps.
     #[cold]
     fn join(&mut self, at: usize, at_work: usize) -> Result<(), Stop> {
-        let word = &self.at_work[at_work];
         self.recorder.look(Since::Running);
-        loop {
-            let left = word.load(Acquire);
-            if left == 0 {
-                break;
-            }
-            if self.recorder.phase() == Phase::After {
-                return Err(Stop::Over);
-            }
-            match futex::wait(word, left, Scope::Private) {
-                Ok(()) | Err(Errno::INTERRUPTED) => {}
-                Err(errno) => {
-                    let (op, tried) = (at as u32, Tried::Join);
-                    return Err(Stop::Failed(Failed { op, tried, errno }));
-                }
+        self.recorder.waits_at(at);
+        let over = || self.recorder.phase() == Phase::After;
+        match door::join(&self.at_work[at_work], over) {
+            Ok(Join::AllDone) => {}
+            Ok(Join::Over) => return Err(Stop::Over),
+            Err(errno) => {
+                return Err(Stop::Failed(Failed { op: at as u32, tried: Tried::Join, errno }));
             }
         }
+        self.recorder.goes_on();
         self.recorder.time_passed();
         self.recorder.look(Since::Sleeping);
         Ok(())
@@ -325,13 +321,14 @@ impl Worker<'_> {
     fn send(&mut self, at: usize, ends: Ends, bytes: usize) -> Result<(), Stop> {
         let (first, n) = self.ends(at, ends);
         let channels = self.channels;
+        self.recorder.waits_at(at);
         for end in &channels.ends[first..first + n] {
             let message = &mut self.program.buffer[..bytes];
             // Before it is: a part of it may be received, together with parts of others, whether or
             // not the rest still gets through.
             self.recorder.sent();
             let stamp = Stamp { origin: self.origin, ..self.recorder.stamp() };
-            match end.ring {
+            match &end.ring {
                 None if self.program.origins => stamp.write_long(message),
                 None => stamp.write(message),
                 Some(ring) => ring.post(stamp),
@@ -343,6 +340,7 @@ impl Worker<'_> {
                 self.recorder.look(Since::Sleeping);
             }
         }
+        self.recorder.goes_on();
         Ok(())
     }
 
@@ -350,6 +348,7 @@ impl Worker<'_> {
     fn receive(&mut self, at: usize, ends: Ends, bytes: usize) -> Result<(), Stop> {
         let (first, n) = self.ends(at, ends);
         let channels = self.channels;
+        self.recorder.waits_at(at);
         for end in &channels.ends[first..first + n] {
             let message = &mut self.program.buffer[..bytes];
             self.recorder.look(Since::Running);
@@ -360,7 +359,7 @@ impl Worker<'_> {
             let origins = self.program.origins;
             let mut stamp = None;
             self.recorder.received(waiting_since, || {
-                stamp = match end.ring {
+                stamp = match &end.ring {
                     None if origins => Stamp::read_long(message),
                     None => Stamp::read(message),
                     Some(ring) => ring.take(),
@@ -371,6 +370,7 @@ impl Worker<'_> {
                 self.note_origin(stamp);
             }
         }
+        self.recorder.goes_on();
         Ok(())
     }
 
@@ -397,32 +397,6 @@ impl Worker<'_> {
         }
     }
 
-    /// Sleeps until the window is over. A task that read its files of /proc and ended earlier would
-    /// leave directory entries to be freed, and the kernel's threads that do it (RCU) disturb those
-    /// that still run: hackbench's 400 tasks then took 15 % longer, with four times the reschedule
-    /// interrupts (Linux 6.18).
-    fn wait_for_end(&self) {
-        let word = &self.memory.control().phase;
-        loop {
-            let phase = word.load(Acquire);
-            if Phase::of(phase) == Phase::After {
-                return;
-            }
-            // A signal has nothing to end here.
-            let _ = futex::wait(word, phase, Scope::Shared);
-        }
-    }
-
-    /// The last of a spawned team wakes who joins it; nobody can join another.
-    #[cold]
-    fn tell_joiners(&self) {
-        let at_work = &self.at_work[self.own_at_work];
-        if at_work.fetch_sub(1, AcqRel) == 1 {
-            // It can only fail for a bad address.
-            let _ = futex::wake(at_work, u32::MAX >> 1, Scope::Private);
-        }
-    }
-
     /// Makes a failure known, which ends the run.
     fn announce(&self, failed: Failed) {
         failed.store(self.recorder.slot());
@@ -445,7 +419,8 @@ impl Worker<'_> {
             slot.kernel[at].store(reading.value().copied().unwrap_or(0), Relaxed);
             slot.kernel_state[at].store(state_word(reading.state()), Relaxed);
         };
-        let mut buffer = [0; 4096];
+        // A sched file is some 60 lines of 68 bytes where schedstats are on, NUMA's at its end.
+        let mut buffer = [0; 8192];
         // The first thread of a process has its files higher up, where they are found faster.
         let is_process = slot.pid.load(Relaxed) == slot.tid.load(Relaxed);
         let (sched, schedstat) = match is_process {
@@ -454,7 +429,10 @@ impl Worker<'_> {
         };
         let text = read_text(sched, &mut buffer);
         store(0, text.clone().and_then(task::nr_migrations));
-        store(6, text.and_then(|text| TaskNuma::parse(text).scan_seq));
+        let numa = text.map(TaskNuma::parse);
+        store(6, numa.clone().and_then(|it| it.scan_seq));
+        store(7, numa.clone().and_then(|it| it.preferred).map(node_word));
+        store(8, numa.and_then(|it| it.faults));
         store(1, Reading::Value(switches.voluntary_switches));
         store(2, Reading::Value(switches.involuntary_switches));
         let schedstat = read_text(schedstat, &mut buffer).and_then(task::parse_schedstat);
@@ -462,12 +440,6 @@ impl Worker<'_> {
         store(4, schedstat.clone().map(|it| it.delay_ns));
         store(5, schedstat.map(|it| it.timeslices));
     }
-}
-
-/// Lets up to `n` tasks go that wait for the end of the window, once it has come.
-pub(super) fn release_leaving(memory: &Memory, n: u32) {
-    // It can only fail for a bad address.
-    let _ = futex::wake(&memory.control().phase, n, Scope::Shared);
 }
 
 /// A file of /proc as text, without allocating.

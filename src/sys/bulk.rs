@@ -1,4 +1,5 @@
-//! Memory in bulk: clearing it, and the loops of STREAM, as fast as C has them.
+//! Memory in bulk: clearing it, through the caches or past them, and the loops of STREAM, as fast
+//! as C has them.
 //!
 //! Several tasks may be at the same memory at the same time, for which the compiler has no plain
 //! access, and atomic ones it does not turn into vector instructions. So the loops are machine code
@@ -16,6 +17,53 @@ pub fn zero(lines: &[Line]) {
     let start = lines.as_ptr().cast::<c_void>().cast_mut();
     // SAFETY: exactly the bytes of the lines, all of them atomics, for which zero is valid.
     let _: *mut c_void = unsafe { memset(start, 0, size_of_val(lines)) };
+}
+
+/// Clears all bytes past the caches, where the CPU has an instruction for whole lines of zeros
+/// (AMD's CLZERO), and waits until other CPUs can see them; else as [`zero`] does.
+///
+/// An AMD of family 1ah is as fast with one memset that is larger than its last level cache (both
+/// 95 GB/s, glibc 2.36), and half as fast with pieces that would fit, or with what an interrupt
+/// leaves of a large one.
+pub fn zero_uncached(lines: &[Line]) {
+    #[cfg(target_arch = "x86_64")]
+    if !lines.is_empty() && has_clzero() {
+        // SAFETY: at least one line and whole ones; each round clears the 64 bytes of the line that
+        // rax is in. The stores are weakly ordered, hence the fence.
+        unsafe {
+            std::arch::asm!(
+                "2:",
+                "clzero",
+                "add rax, 64",
+                "cmp rax, rcx",
+                "jne 2b",
+                "sfence",
+                inout("rax") lines.as_ptr() => _, in("rcx") lines.as_ptr_range().end,
+                options(nostack),
+            );
+        }
+        return;
+    }
+    zero(lines);
+}
+
+/// Asks the CPU once: the instruction for that leaves a virtual machine.
+#[cfg(target_arch = "x86_64")]
+#[allow(unused_unsafe, reason = "later versions of Rust have `__cpuid` as a safe function")]
+fn has_clzero() -> bool {
+    use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+    static KNOWN: AtomicU8 = AtomicU8::new(0);
+    const LEAF: u32 = 0x8000_0008;
+    match KNOWN.load(Relaxed) {
+        0 => {
+            use std::arch::x86_64::__cpuid;
+            // SAFETY: every x86-64 has the instruction, and this leaf if the other says so.
+            let has = unsafe { __cpuid(0x8000_0000).eax >= LEAF && __cpuid(LEAF).ebx & 1 == 1 };
+            KNOWN.store(1 + u8::from(has), Relaxed);
+            has
+        }
+        known => known == 2,
+    }
 }
 
 /// `to[i] = from[i]`, with libc's memmove, which is what gcc makes of such a loop (memcpy is the
@@ -168,6 +216,8 @@ mod tests {
         check(|[a, b, c]| triad(a, b, c, 0.3), |[a, b, c]| by_words::triad(a, b, c, 0.3), 500);
         check(|[a, b, _]| copy(a, b), |[a, b, _]| by_words::scale(a, b, 1.0), 500);
         check(|[a, _, _]| zero(a), |[a, _, _]| by_words::scale(a, a, 0.0), 500);
+        check(|[a, _, _]| zero_uncached(a), |[a, _, _]| by_words::scale(a, a, 0.0), 500);
+        check(|[a, ..]| zero_uncached(&a[..0]), |[a, ..]| zero(&a[..0]), 0);
         check(|[a, ..]| zero(&a[..0]), |[a, ..]| triad(&a[..0], &a[..0], &a[..0], 1.0), 0);
     }
 }

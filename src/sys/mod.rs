@@ -10,17 +10,22 @@ pub mod errno;
 pub mod event;
 pub mod fd;
 pub mod futex;
+#[cfg(test)]
+pub mod model;
 pub mod policy;
 pub mod process;
 pub mod raw;
 pub mod region;
 pub mod rights;
 pub mod scheduling;
+#[cfg(test)]
+mod seccomp;
 pub mod shared;
 pub mod signal;
 pub mod socket;
 pub mod thread;
 pub mod usage;
+pub mod word;
 
 pub use errno::Errno;
 pub use region::Region;

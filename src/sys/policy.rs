@@ -235,4 +235,26 @@ mod tests {
         let nobody = libc::pid_t::MAX as u32;
         assert_eq!(nodes_of(nobody, &[0], &mut [0]), Err(Errno(libc::ESRCH)));
     }
+
+    #[test]
+    fn calls_that_are_refused_say_so() {
+        use crate::sys::seccomp::refusing;
+        let bind = Policy::Bind(vec![NodeId(0)]);
+        for errno in [libc::EPERM, libc::ENOSYS] {
+            let refused = Err(Errno(errno));
+            let calls = [libc::SYS_mbind, libc::SYS_move_pages];
+            refusing(&calls, errno, || {
+                let region = Region::private(1 << 20).unwrap();
+                assert_eq!(region.set_policy(0, region.bytes(), &bind), refused);
+                assert_eq!(nodes_of(0, &[region.address()], &mut [0]), refused);
+            });
+            for call in [libc::SYS_get_mempolicy, libc::SYS_set_mempolicy] {
+                refusing(&[call], errno, || {
+                    let mut has_run = false;
+                    let got = with_thread_policy(&bind, || has_run = true);
+                    assert_eq!((got, has_run), (refused, false));
+                });
+            }
+        }
+    }
 }

@@ -93,6 +93,14 @@ impl Region {
         Errno::check(result).map(|_| ())
     }
 
+    /// Leaves the region out of core dumps (madvise(2), MADV_DONTDUMP). The kernel makes no one
+    /// mapping of neighbours that differ in this (mm/vma.c, is_mergeable_vma, v6.12).
+    pub fn not_dumped(&self) {
+        // SAFETY: our own mapping; what becomes of it in a dump does not change its content. It
+        // cannot fail for a whole mapping of anonymous memory.
+        unsafe { libc::madvise(self.start.as_ptr().cast(), self.bytes, libc::MADV_DONTDUMP) };
+    }
+
     /// Gives a range, which begins at a page, a policy of its own (mbind(2)), before it is touched:
     /// pages that are there stay where they are. The NUMA balancer leaves memory with a policy
     /// alone (mm/mempolicy.c, vma_policy_mof, v6.12).

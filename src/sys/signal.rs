@@ -158,6 +158,19 @@ impl Drop for Blocked {
     }
 }
 
+/// A signal that ended a process, in words: those that come from outside by their names.
+pub fn words(signal: i32) -> String {
+    let name = match signal {
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGKILL => "SIGKILL, which is the OOM killer's too",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGTERM => "SIGTERM",
+        _ => return format!("signal {signal}"),
+    };
+    format!("signal {signal} ({name})")
+}
+
 /// Interrupts one task, wherever it is; gone already is fine.
 pub fn interrupt(pid: u32, tid: u32) {
     // SAFETY: no pointers. A task that ended since its state was read is not met: its numbers would

@@ -82,7 +82,7 @@ fn help_shows_the_parameters_of_the_profile() {
     };
     check("--help", &["run", "plan", "Exit codes"]);
     check("run --help", &["--repeat", "--sweep", "PROFILE"]);
-    check("run hackbench --help", &["Parameters of hackbench", "-g, --groups", "default 10"]);
+    check("run hackbench --help", &["Parameters of hackbench", "-g, --groups", "default: 10"]);
     check("plan pingpong --help", &["--topology", "--pairs"]);
     check("--version", &[env!("CARGO_PKG_VERSION")]);
     let pingpong = program(env!("CARGO_BIN_EXE_schedload-pingpong"), "--help");

@@ -5,14 +5,20 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod bandwidth;
 mod facts;
 mod flow;
+mod forbidden;
 mod hackbench;
 mod limits;
 mod memory;
+mod pages;
 mod refusals;
 mod runs;
+#[path = "../../src/sys/seccomp.rs"]
+mod seccomp;
 mod signals;
+mod stalls;
 mod streams;
 
 use serde_json::Value;

@@ -51,6 +51,28 @@ fn built_ins_run_and_tell_where_things_were() {
     check("stream --bytes 256KiB --threads 3 --duration 50ms --warmup 10ms", "teams");
 }
 
+/// With all memory on one node a task has its slice beside it; on several it may be anywhere.
+#[test]
+fn slices_of_one_task_have_a_local_share() {
+    let line = "--bytes 256KiB --threads 2 --duration 300ms --warmup 0 --json -";
+    let document = json(&program(STREAM, line));
+    let run = &document["runs"][0];
+    lawful(run);
+    let region = &run["timeline"]["instances"][0]["regions"][2];
+    if region["method"].is_null() {
+        eprintln!("NOT TESTED: {}", region["reason"]);
+        return;
+    }
+    let share = run["placement"][0]["local_share"]["value"].as_f64();
+    let nodes = document["host"]["nodes"].as_u64();
+    let is_right = |share: f64| share == 1.0 || (nodes > Some(1) && (0.0..1.0).contains(&share));
+    assert!(share.is_some_and(is_right), "{}", run["placement"]);
+    // Whether or not the balancer can act here, each team says so.
+    let of_team = &run["numa"][0];
+    assert_eq!(of_team["team"], "thread");
+    assert_eq!(of_team["faults"]["state"] == "ok", of_team["faults"]["value"].is_u64());
+}
+
 #[test]
 fn linpack_counts_its_blocks() {
     let line = "--threads 3 --duration 50ms --warmup 10ms --json -";
@@ -269,6 +291,7 @@ fn numbers_that_are_none_or_absurd() {
     check("who-moves --main_on node:-1", &["node", "at least 0"]);
     check("numa01 --processes 0", &["processes", "1"]);
     check("numa01 --arm bset", &["bset", "best"]);
+    check("numa04 --test numa05", &["numa05", "numa04"]);
     check("numa01 --begin nobdoy", &["nobdoy", "nobody"]);
     check("numa01 --keep_shared bind: --arm free", &["bind:", "which node"]);
     check("stream --bytes 1KiB", &["bytes", "4KiB"]);

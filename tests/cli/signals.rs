@@ -4,13 +4,14 @@ use crate::{HACKBENCH, SCHEDLOAD};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a condition may take on a busy machine before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn start(program: &str, line: &str) -> Child {
+pub fn start(program: &str, line: &str) -> Child {
     let mut command = Command::new(program);
     command.args(line.split_whitespace());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -18,7 +19,7 @@ fn start(program: &str, line: &str) -> Child {
 }
 
 /// Looks again and again until there is something to see.
-fn await_some<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+pub fn await_some<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
         if let Some(seen) = look() {
@@ -29,13 +30,13 @@ fn await_some<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     }
 }
 
-fn kill(signal: &str, pid: u32) {
+pub fn kill(signal: &str, pid: u32) {
     let killed = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
     assert!(killed.success());
 }
 
 /// All processes below this one, by the parents in /proc.
-fn descendants(pid: u32) -> Vec<u32> {
+pub fn descendants(pid: u32) -> Vec<u32> {
     let mut parents = HashMap::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
@@ -78,7 +79,7 @@ fn await_tasks(child: &Child, n: usize) -> Vec<u32> {
 }
 
 /// The program's output, and that none of these processes outlives it.
-fn end(child: Child, processes: &[u32]) -> Output {
+pub fn end(child: Child, processes: &[u32]) -> Output {
     let output = child.wait_with_output().unwrap();
     // Tasks have names of their own, so it is not the name that tells; nobody may have reaped them.
     let gone = |pid: &u32| match fs::read_to_string(format!("/proc/{pid}/stat")) {
@@ -321,4 +322,43 @@ fn has_run(pid: u32) -> bool {
     let fields = stat.rsplit_once(')').map(|(_, rest)| rest.to_owned()).unwrap_or_default();
     let ticks = fields.split_whitespace().nth(11).and_then(|it| it.parse::<u64>().ok());
     ticks.is_some_and(|ticks| ticks > 5)
+}
+
+/// The cgroup of our own, if this user may make others below it.
+fn own_cgroup() -> Option<PathBuf> {
+    let host = crate::json(&crate::schedload("host --json"));
+    let own = PathBuf::from(host["limits"]["cgroup_v2"].as_str()?);
+    let probe = own.join(format!("probe-{}", std::process::id()));
+    fs::create_dir(&probe).ok()?;
+    fs::remove_dir(&probe).unwrap();
+    Some(own)
+}
+
+#[test]
+fn cgroups_of_a_killed_run_are_removed_by_the_next() {
+    let Some(own) = own_cgroup() else {
+        println!("skipped: no cgroup of version 2 can be made here");
+        return;
+    };
+    let (_dir, path) = crate::profile(
+        "about = \"x\"\ninstances = 2\ncgroup = {}\n[team.w]\nsize = 1\n\
+         steps = [ { sleep = \"10min\" } ]",
+    );
+    let child = start(SCHEDLOAD, &format!("run {path}"));
+    let pid = child.id();
+    let processes = await_tasks(&child, 2);
+    let left = || {
+        let entries = fs::read_dir(&own).unwrap().flatten();
+        let names = entries.map(|it| it.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with(&format!("schedload-{pid}-"))).count()
+    };
+    assert_eq!(left(), 2);
+    kill("-KILL", pid);
+    end(child, &processes);
+    assert_eq!(left(), 2, "nobody was there to remove them");
+    // Another test may have a run at work in this cgroup, and that leaves them.
+    await_some("their removal", || {
+        crate::printed(&crate::schedload("run pingpong --loops 10 --as threads"), 0);
+        (left() == 0).then_some(())
+    });
 }

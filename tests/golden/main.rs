@@ -1,10 +1,12 @@
 //! Texts that people read, kept as files: plans of the built-in profiles on machines of many
-//! shapes, and what is said of bad profiles.
+//! shapes, what is said of bad profiles, and the help of each program.
 //!
 //! `UPDATE_GOLDEN=1 cargo test --test golden` rewrites the files; the diff then shows what a change
 //! means to users. Must not know: this machine.
 
 mod faults;
+#[cfg(feature = "cli")]
+mod help;
 mod plans;
 
 use std::fs;

@@ -18,11 +18,11 @@ pub const QEMU: &str = "qemu-system-x86_64";
 const CPU: &str = "max,vendor=GenuineIntel";
 
 /// Boot and checks take about a minute on two idle CPUs; whatever takes this long hangs.
-const PATIENCE: Duration = Duration::from_secs(420);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A kernel is in user space after about 5 s. One that is not by now has hung in the emulation
 /// before anything of ours ran, and is started again.
-const PATIENCE_KERNEL: Duration = Duration::from_secs(90);
+const PATIENCE_KERNEL: Duration = Duration::from_secs(150);
 
 const ATTEMPTS: u32 = 3;
 

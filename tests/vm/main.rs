@@ -21,6 +21,7 @@ use shape::{SHAPES, Shape};
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Set where nothing may be skipped, as in CI.
@@ -63,10 +64,12 @@ fn ring(names: &[&str]) -> ExitCode {
         }
     };
     println!("vm: {} shapes on {}", shapes.len(), machine.kernel.display());
-    let n_failed = boot_all(&machine, &shapes);
+    let failures = boot_all(&machine, &shapes);
     let n_checks: usize = shapes.iter().map(|shape| shape.checks().count()).sum();
-    println!("\nvm: {} shapes, {n_checks} checks, {n_failed} failed", shapes.len());
-    ExitCode::from(u8::from(n_failed > 0))
+    // Once more at the end, which is what is left of a long log.
+    println!("\n{}", failures.join("\n"));
+    println!("vm: {} shapes, {n_checks} checks, {} failed", shapes.len(), failures.len());
+    ExitCode::from(u8::from(!failures.is_empty()))
 }
 
 /// All that a boot needs; or why nothing can be booted here.
@@ -82,39 +85,40 @@ fn prepare() -> Result<Machine, String> {
     Ok(Machine { kernel, initramfs, dir })
 }
 
-/// Boots the shapes and prints what became of their checks; returns how many failed.
-fn boot_all(machine: &Machine, shapes: &[&Shape]) -> usize {
+/// Boots the shapes and prints what became of their checks; returns a line for each that failed.
+fn boot_all(machine: &Machine, shapes: &[&Shape]) -> Vec<String> {
     let next = AtomicUsize::new(0);
-    let n_failed = AtomicUsize::new(0);
+    let failures = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(shape) = shapes.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    n_failed.fetch_add(boot_one(machine, shape), Ordering::Relaxed);
+                    let failed = boot_one(machine, shape);
+                    failures.lock().unwrap().extend(failed);
                 }
             });
         }
     });
-    n_failed.into_inner()
+    failures.into_inner().unwrap()
 }
 
-fn boot_one(machine: &Machine, shape: &Shape) -> usize {
+fn boot_one(machine: &Machine, shape: &Shape) -> Vec<String> {
     let boot = machine.boot(shape);
     let names: Vec<&str> = shape.checks().map(|check| check.name).collect();
     let outcomes = serial::outcomes(&boot.text, &names);
-    let n_failed = outcomes.iter().filter(|outcome| **outcome != Outcome::Passed).count();
-    let mut lines: Vec<String> = names
-        .iter()
-        .zip(&outcomes)
-        .map(|(name, outcome)| match outcome {
-            Outcome::Passed => format!("{} {name} ... ok", shape.name),
-            Outcome::Failed(why) => format!("{} {name} ... FAILED: {why}", shape.name),
-        })
-        .collect();
-    lines.extend(boot.fault.iter().map(|fault| format!("vm: {fault}")));
-    if n_failed > 0 || boot.fault.is_some() {
-        lines.push(format!("vm: the guest's console is in {}", boot.console.display()));
+    let mut failures = Vec::new();
+    for (name, outcome) in names.iter().zip(&outcomes) {
+        match outcome {
+            Outcome::Passed => println!("{} {name} ... ok", shape.name),
+            Outcome::Failed(why) => {
+                failures.push(format!("{} {name} ... FAILED: {why}", shape.name));
+            }
+        }
     }
-    println!("{}", lines.join("\n"));
-    n_failed.max(usize::from(boot.fault.is_some()))
+    failures.extend(boot.fault.iter().map(|fault| format!("vm: {fault}")));
+    if !failures.is_empty() {
+        println!("{}", failures.join("\n"));
+        println!("vm: the guest's console is in {}", boot.console.display());
+    }
+    failures
 }

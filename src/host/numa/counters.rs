@@ -6,6 +6,7 @@
 use crate::base::{Reading, State};
 use crate::host::Root;
 use crate::host::files::parsed;
+use crate::host::numa::of_controller;
 use std::collections::HashMap;
 
 /// Counters by the kernel's own names, in the order of the rows.
@@ -84,16 +85,17 @@ pub const OF_CGROUP: &[Counter] = &[
 
 /// The counters of /proc/vmstat.
 pub fn vmstat(root: &Root) -> Counters {
-    of_file(root, VMSTAT, OF_SYSTEM)
+    of_text(VMSTAT, root.text(VMSTAT), OF_SYSTEM)
 }
 
 /// The counters in memory.stat of the cgroup v2 with this directory.
 pub fn memory_stat(root: &Root, directory: &str) -> Counters {
-    of_file(root, &format!("{directory}/memory.stat"), OF_CGROUP)
+    let (path, text) = of_controller(root, directory, "memory.stat");
+    of_text(&path, text, OF_CGROUP)
 }
 
-fn of_file(root: &Root, path: &str, rows: &[Counter]) -> Counters {
-    match root.text(path) {
+fn of_text(path: &str, text: Reading<String>, rows: &[Counter]) -> Counters {
+    match text {
         Reading::Value(text) => parse(path, &text, rows),
         Reading::Absent(absence) => {
             rows.iter().map(|row| (row.key, Reading::Absent(absence.clone()))).collect()

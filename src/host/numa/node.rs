@@ -5,6 +5,7 @@
 use crate::base::{CpuList, NodeId, Reading, State};
 use crate::host::Root;
 use crate::host::files::parsed;
+use crate::host::numa::of_controller;
 use crate::host::task::value_of;
 
 /// Memory of one node (bytes), by /sys/devices/system/node/nodeN/meminfo (drivers/base/node.c,
@@ -66,8 +67,8 @@ pub fn mems_allowed(status: &str) -> Reading<Vec<NodeId>> {
 /// Anonymous memory of a cgroup v2 and all below it (bytes), by node: `anon` of memory.numa_stat
 /// (mm/memcontrol.c, memory_numa_stat_show, v6.12). Pages of shared memory count as `file` there.
 pub fn cgroup_anon(root: &Root, directory: &str) -> Reading<Vec<(NodeId, u64)>> {
-    let path = format!("{directory}/memory.numa_stat");
-    root.text(&path).and_then(|text| anon(&path, &text))
+    let (path, text) = of_controller(root, directory, "memory.numa_stat");
+    text.and_then(|text| anon(&path, &text))
 }
 
 /// Of a line `anon N0=4096 N1=0`.
@@ -154,7 +155,8 @@ Node 1 HugePages_Total:     0
         };
         let whole = "anon N0=4096 N2=8192\nanon_thp N0=1 N2=2\nfile N0=5 N2=6\n";
         check(Some(whole), "[(0, 4096), (2, 8192)]");
-        check(None, &format!("absent: there is no {path}"));
+        let closed = "the controller memory is not enabled for it";
+        check(None, &format!("absent: there is no {path}: {closed}"));
         let none = format!("not supported: {path} has no line anon");
         check(Some("file N0=5\n"), &none);
         check(Some(""), &none);

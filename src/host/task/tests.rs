@@ -67,3 +67,22 @@ fn status() {
     assert_eq!(cpus_allowed(text), Reading::Value("0-3,6".parse().unwrap()));
     assert_eq!(cpus_allowed("Name:\tx\n").state(), State::Absent);
 }
+
+/// Linux 6.18, shortened.
+#[test]
+fn only_a_sleeper_is_asleep() {
+    let check = |state: &str, expected: Option<[u64; 2]>| {
+        let text = format!(
+            "Name:\tState: S\nState:\t{state}\nTgid:\t7\nvoluntary_ctxt_switches:\t150\n\
+             nonvoluntary_ctxt_switches:\t5\n"
+        );
+        assert_eq!(asleep(&text), expected, "{state}");
+    };
+    check("S (sleeping)", Some([150, 5]));
+    for state in ["R (running)", "D (disk sleep)", "T (stopped)", "t (tracing stop)", "Z (zombie)"]
+    {
+        check(state, None);
+    }
+    assert_eq!(asleep("State:\tS (sleeping)\n"), None, "a kernel without counts");
+    assert_eq!(asleep(""), None);
+}

@@ -2,9 +2,9 @@
 //!
 //! Nothing for runs without memory regions. Must not know: how a verdict came about.
 
-use super::layout::{NONE, gap, percent, table, wrapped};
+use super::layout::{NONE, count, gap, percent, table, wrapped};
 use crate::base::unit;
-use crate::report::{InstancePlacement, InstanceResidency, Judged, Report, Run, Trial};
+use crate::report::{InstancePlacement, InstanceResidency, Judged, Report, Run, TeamNuma, Trial};
 
 /// Columns of the names, and of each node's share, at the most.
 const NAMES: usize = 24;
@@ -93,7 +93,25 @@ fn placement(run: &Run, width: usize) -> String {
     for it in &run.placement {
         text += &wrapped("  ", &sentence(it, run.placement.len() > 1), width);
     }
+    let preferred: Vec<String> = run.numa.iter().filter_map(preferred).collect();
+    if !preferred.is_empty() {
+        text += &wrapped("  preferred nodes: ", &preferred.join("; "), width);
+    }
     text
+}
+
+/// `sweeper: 2 tasks node 0, 1 none yet, 18 k faults`; nothing of a team without any.
+fn preferred(it: &TeamNuma) -> Option<String> {
+    let faults = it.faults.value?;
+    if faults == 0 && it.preferred.iter().all(|it| it.node.is_none()) {
+        return None;
+    }
+    let nodes = it.preferred.iter().map(|it| match it.node {
+        Some(node) => format!("{} on node {node}", it.tasks),
+        None => format!("{} without any yet", it.tasks),
+    });
+    let nodes: Vec<String> = nodes.collect();
+    Some(format!("{}: {}, by {} faults", it.team, nodes.join(", "), count(faults)))
 }
 
 /// Nodes on which anybody or anything was, in order.

@@ -4,6 +4,8 @@
 //! Several runs are printed as a summary and the details of the median run.
 
 mod arrivals;
+mod bandwidth;
+mod charged;
 mod chart;
 mod headline;
 mod latency;
@@ -29,7 +31,9 @@ pub(super) fn render(report: &Report, options: &Options) -> Result<String, Outpu
         sections.extend(arrivals::section(run, width));
         sections.extend(latency::sections(run, width));
         sections.extend(memory::sections(run, width));
+        sections.extend(bandwidth::section(run, width));
         sections.extend(timeline::section(run, width));
+        sections.extend(charged::section(run, width));
         sections.extend(placement::sections(&report.host, run, width));
         sections.extend(trust::sections(report, run, width));
     }

@@ -6,6 +6,7 @@
 use super::layout::{NONE, lines, wrapped};
 use crate::base::unit;
 use crate::report::{InstanceTimeline, RegionTimeline, Run, Timeline};
+use std::collections::BTreeSet;
 
 /// Longer names are cut.
 const NAME: usize = 12;
@@ -69,12 +70,23 @@ fn most_columns(timeline: &Timeline) -> usize {
 
 fn title(timeline: &Timeline, n: usize) -> String {
     format!(
-        "tasks and pages by node over time: {} looks, one each {}; a column is {}, █ all of the \
+        "tasks and pages by node over time{}: {} looks, one each {}; a column is {}, █ all of the \
          instance's tasks or of the region's pages, {NOTHING} none, {UNKNOWN} not known",
+        methods(timeline),
         timeline.at_s.len(),
         unit::time(timeline.interval_s * 1e9),
         unit::time(span(timeline) / n.max(1) as f64 * 1e9)
     )
+}
+
+/// ` (move_pages sample)`; reports of older versions do not tell.
+fn methods(timeline: &Timeline) -> String {
+    let regions = timeline.instances.iter().flat_map(|it| &it.regions);
+    let names: BTreeSet<&str> = regions.filter_map(|it| it.method.as_deref()).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", names.into_iter().collect::<Vec<_>>().join(", ")),
+    }
 }
 
 fn span(timeline: &Timeline) -> f64 {

@@ -3,7 +3,7 @@
 //! Must not know: what breaks a law.
 
 use super::layout::wrapped;
-use crate::report::{Caveat, Check, Report, Run, Source};
+use crate::report::{Caveat, Check, Condition, Report, Run, Source};
 
 /// Broken laws of all runs, right below the headline, where nobody can miss them.
 pub(super) fn broken(report: &Report, width: usize) -> Option<String> {
@@ -19,7 +19,12 @@ pub(super) fn broken(report: &Report, width: usize) -> Option<String> {
 }
 
 pub(super) fn sections(report: &Report, run: &Run, width: usize) -> Vec<String> {
-    let facts = [checks(run, width), harness(run, width), sources(&run.sources, width)];
+    let facts = [
+        conditions(run, width),
+        checks(run, width),
+        harness(run, width),
+        sources(&run.sources, width),
+    ];
     vec![facts.concat(), caveats(report, width)]
 }
 
@@ -37,6 +42,14 @@ fn checks(run: &Run, width: usize) -> String {
         parts.push(format!("not tested: {}", untested.join(", ")));
     }
     wrapped("checks: ", &parts.join("; "), width)
+}
+
+fn conditions(run: &Run, width: usize) -> String {
+    let words: Vec<String> = run.conditions.iter().map(Condition::in_words).collect();
+    match words.is_empty() {
+        true => String::new(),
+        false => wrapped("conditions: ", &words.join("; "), width),
+    }
 }
 
 fn harness(run: &Run, width: usize) -> String {

@@ -23,6 +23,7 @@ fn prints_hackbench() {
 
       params   groups = 2, fds = 3, loops = 100, bytes = 100B, kind = socketpair, as = threads
       watch    messages_per_s, migrations_per_s, wakeup_latency_ns_p99
+      tests    only with receiver_asleep_share from 0.001: wakeups, of which there are next to none
       tasks    12: 2 copies of 6
       machine  16 of 16 CPUs (0-15), 8 cores, 4 LLCs, 2 nodes
       length   until the foreground teams have done their steps
@@ -45,7 +46,7 @@ fn prints_hackbench() {
     needs
       tasks      12, no limit known
       open files 44, no limit known
-      memory     6.60 MiB, no limit known
+      memory     6.61 MiB, no limit known
       mappings   536, no limit known
     "#);
 }

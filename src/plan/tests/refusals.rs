@@ -132,8 +132,18 @@ fn limits_of_files_and_tasks() {
             host.limits.user_tasks = Some(Limit { soft: 500, hard: 9999 });
             host.limits.user_tasks_enforced = true;
         },
-        &["RLIMIT_NPROC allows 500 tasks, and this plan needs 1002; raise it with `ulimit -u \
-             1002`"],
+        &["RLIMIT_NPROC allows 500 tasks, and this plan needs 1002; it is 500; raise it with \
+             `ulimit -u 1002`"],
+    );
+    check(
+        "threads",
+        |host| {
+            host.limits.user_tasks = Some(Limit { soft: 1100, hard: 9999 });
+            host.limits.user_tasks_enforced = true;
+            host.limits.user_tasks_used = Some(99);
+        },
+        &["RLIMIT_NPROC leaves 1001 tasks, and this plan needs 1002; it is 1100; raise it with \
+             `ulimit -u 1101`"],
     );
     check(
         "threads",
@@ -156,6 +166,43 @@ fn limits_of_files_and_tasks() {
 }
 
 #[test]
+fn siblings_can_be_unequal() {
+    let text = "about = 'x'\ninstances = 3\n\
+                cgroup = { weight = '100 * (instance + 1)', max = '(instance + 1) / 2' }\n\
+                [team.w]\nsize = 1\nsteps = [ { spin = '1us' } ]";
+    let plan = planned(text, &host("core:2 pu:1"));
+    let of: Vec<_> = plan.cgroups.iter().map(|it| (it.weight, it.quota_ns)).collect();
+    let ms = |n: u64| Some(n * 1_000_000);
+    assert_eq!(of, [(Some(100), ms(50)), (Some(200), ms(100)), (Some(300), ms(150))]);
+}
+
+#[test]
+fn cgroups_that_cannot_be_made() {
+    let text = "about = 'x'\ninstances = 1\ncgroup = { weight = 50 }\n[team.w]\nsize = 1\n\
+                steps = [ { spin = '1us' } ]";
+    let check = |change: fn(&mut Host), expected: &[&str]| {
+        let mut host = host("core:2 pu:1");
+        host.made_up = None;
+        change(&mut host);
+        let refused = refused(text, &host);
+        assert_eq!(refused.len(), expected.len().min(1), "{refused:?}");
+        for words in expected {
+            assert!(refused[0].contains(words), "{refused:?}");
+        }
+    };
+    let delegated = |host: &mut Host| host.limits.cgroup_v2 = Some("/sys/fs/cgroup/a".to_owned());
+    check(delegated, &[]);
+    check(|_| {}, &["no file system of cgroups v2"]);
+    check(
+        |host| {
+            host.limits.cgroup_v2 = Some("/sys/fs/cgroup/a".to_owned());
+            host.limits.cgroup_v2_barred = Some("no permission: it is not ours".to_owned());
+        },
+        &["no permission: it is not ours", "Delegate=yes"],
+    );
+}
+
+#[test]
 fn limits_of_memory() {
     let check = check_limits;
     check(
@@ -168,7 +215,7 @@ fn limits_of_memory() {
     check(
         "threads",
         |host| host.limits.memory_available_bytes = Some(1 << 20),
-        &["MemAvailable in /proc/meminfo leaves 1.00 MiB memory, and this plan needs 40.1 MiB; \
+        &["MemAvailable in /proc/meminfo leaves 1.00 MiB memory, and this plan needs 40.2 MiB; \
              ask for fewer tasks or smaller messages"],
     );
     check(

@@ -23,7 +23,7 @@ fn memory() -> Memory {
         channels: vec![],
         copies: 1,
         instances: 1,
-        n_regions: 0,
+        n_regions: 1,
         page_bytes: 4096,
     };
     let (memory, _) = Memory::create(Layout::new(spec)).unwrap();
@@ -168,4 +168,30 @@ fn cpus_that_nobody_expected() {
     check(7, 1);
     // One that came online during the run counts as the last one known.
     check(900, 1);
+}
+
+/// Wherever this test runs: bytes are those of the node of its CPU, and of the window alone.
+#[test]
+fn pieces_of_memory_belong_to_a_node() {
+    let (memory, _) = recorded(|recorder| {
+        let mut since = recorder.pieces_begin();
+        let mut piece = |phase: Phase, moved, bytes| {
+            recorder.control.phase.store(phase as u32, Relaxed);
+            recorder.piece(moved, bytes, &mut since)
+        };
+        assert!(piece(Phase::Warmup, Moved::Accesses, 1));
+        assert!(piece(Phase::Window, Moved::Accesses, 10));
+        assert!(piece(Phase::Window, Moved::Triad, 100));
+        assert!(piece(Phase::Window, Moved::Accesses, 1000));
+        assert!(!piece(Phase::After, Moved::Triad, 10_000));
+    });
+    let id = TaskId { team: 0, copy: 0, index: 0 };
+    let clock = Clock::calibrate(Source::Monotonic);
+    let task = gather::tasks(&memory, &[id], clock).remove(0);
+    let bytes = [1010, 0, 0, 0, 100];
+    assert_eq!(task.moved.map(|moved| moved.bytes), bytes);
+    let on = |kind: usize| task.moved_on.iter().map(|(_, on)| on[kind]).sum::<u64>();
+    assert_eq!([0, 1, 2, 3, 4].map(on), bytes);
+    let known = [NodeId(0), NodeId(1)];
+    assert!(task.moved_on.iter().all(|(node, _)| known.contains(node)), "{:?}", task.moved_on);
 }

@@ -8,6 +8,7 @@ use crate::record::gather;
 use crate::record::recording::Recording;
 use crate::record::timeline::InstanceRecord;
 use crate::run::roster;
+use crate::run::sampler::{Sampler, Seen};
 use crate::sys::usage::Usage;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -28,10 +29,8 @@ impl Coordinator<'_> {
         let window = &self.memory.control().window;
         let (begin, end) = (window.begin.load(Relaxed), window.end.load(Relaxed));
         let ids = roster::task_ids(self.plan);
-        let (timeline, vmstat, scan_seq) = match self.sampler.take() {
-            Some(sampler) => sampler.into_parts(),
-            None => Default::default(),
-        };
+        let Seen { timeline, vmstat, scan_seq, cgroups } =
+            self.sampler.take().map(Sampler::end).unwrap_or_default();
         let (negative_differences, strangers) = gather::oddities(self.memory);
         if strangers > 0 {
             let note = format!("tasks were seen {strangers} times on CPUs that are not allowed");
@@ -48,6 +47,7 @@ impl Coordinator<'_> {
             teams: gather::teams(self.memory, &roster::team_ids(self.plan), self.pace.clock),
             tasks: gather::tasks(self.memory, &ids, self.pace.clock),
             instances: self.instances(scan_seq),
+            cgroups,
             timeline,
             vmstat,
             negative_differences,

@@ -2,10 +2,9 @@
 //! and as STREAM does.
 //!
 //! A task may do any of this to memory that others are using. Long ways are gone in pieces of some
-//! 0.1 ms (a large zero sweep: of up to 128 MiB), and after each the caller's [`Between`] is told
-//! how many bytes it was and says whether to go on, so that a run ends in time. Nothing here
-//! allocates or fails; the system is called only by page faults. Must not know: recorder, plan,
-//! channels, where pages should be.
+//! 0.1 ms, and after each the caller's [`Between`] is told how many bytes it was and says whether
+//! to go on, so that a run ends in time. Nothing here allocates or fails; the system is called only
+//! by page faults. Must not know: recorder, plan, channels, where pages should be.
 //!
 //! What `bytes` counts: a line (64 bytes) for each that is touched, however little of it, since
 //! lines are what memory and caches pass on. For `modify`, and for `write` of memory that is in no

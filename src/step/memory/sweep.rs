@@ -15,37 +15,30 @@ const PIECE_BYTES: usize = 256 << 10;
 /// The same for zeros: starting memset costs 5 % of a piece of 256 KiB.
 const ZERO_PIECE_BYTES: usize = 1 << 20;
 
-/// Spans of so many bytes or more are zeroed in pieces larger than the caches. There are CPUs that
-/// go past the caches only if one memset is larger than the last of them, and are nearly twice as
-/// fast then (AMD family 1ah, 32 MiB, with glibc 2.36: 53 GB/s in pieces of 24 MiB, 92 in one of
-/// 512).
-const LARGE_ZERO_BYTES: usize = 64 << 20;
+/// The same for zeros past the caches, 45 us at 95 GB/s: waiting for the last of them takes 1 % of
+/// a piece of 1 MiB.
+const UNCACHED_PIECE_BYTES: usize = 4 << 20;
 
-/// Most of such a piece, some milliseconds. The larger the pieces the nearer to one memset of all:
-/// 512 MiB came to 87 to 90 GB/s in pieces of 64 to 256 MiB there, and to 92 at once.
-const LARGE_ZERO_PIECE_BYTES: usize = 128 << 20;
+/// Spans of so many bytes or more are zeroed past the caches, which hold less.
+const UNCACHED_BYTES: usize = 64 << 20;
 
 /// Uses every line of the span once, in order; `bytes` are those of the lines. Whether it came to
-/// the end. Zeros into a span of 64 MiB or more ask only after each 64 to 128 MiB.
+/// the end.
 pub fn sweep(span: Span<'_>, access: Access, between: &mut Between<'_>) -> bool {
-    let lines = span.lines();
+    let is_large = span.bytes >= UNCACHED_BYTES;
     let piece_bytes = match access {
-        Access::Zero if span.bytes >= LARGE_ZERO_BYTES => even_piece(span.bytes),
+        Access::Zero if is_large => UNCACHED_PIECE_BYTES,
         Access::Zero => ZERO_PIECE_BYTES,
         _ => PIECE_BYTES,
     };
-    lines.chunks(piece_bytes / LINE_BYTES).all(|piece| {
+    span.lines().chunks(piece_bytes / LINE_BYTES).all(|piece| {
         match access {
+            Access::Zero if is_large => bulk::zero_uncached(piece),
             Access::Zero => bulk::zero(piece),
             _ => access.each(piece.iter()),
         }
         between(size_of_val(piece) as u64)
     })
-}
-
-/// Equal pieces, whole pages but for the last: a small one at the end would go through the caches.
-fn even_piece(bytes: usize) -> usize {
-    bytes.div_ceil(bytes.div_ceil(LARGE_ZERO_PIECE_BYTES)).next_multiple_of(page_bytes())
 }
 
 /// Writes a word of each page, so that each gets a page of memory, on the node that the policy of
@@ -60,24 +53,4 @@ pub fn first_touch(span: Span<'_>, between: &mut Between<'_>) -> bool {
         }
         between(size_of_val(piece) as u64)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::even_piece;
-
-    #[test]
-    fn large_pieces_are_even() {
-        let check = |pages: usize, expected: usize| {
-            let bytes = pages * super::page_bytes();
-            assert_eq!(even_piece(bytes), expected * super::page_bytes(), "{pages} pages");
-        };
-        let most = super::LARGE_ZERO_PIECE_BYTES / super::page_bytes();
-        check(1, 1);
-        check(most / 2, most / 2);
-        check(most, most);
-        check(most + 1, most / 2 + 1);
-        check(most + most / 4, most / 2 + most / 8);
-        check(4 * most, most);
-    }
 }

@@ -8,12 +8,16 @@ use super::kernel_files::{self, Knob};
 use super::numa_maps;
 use super::program::{self, Run, Started};
 use crate::shape::Shape;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub const PLACED: &[Check] = &[
     Check { name: "moves::pages_are_where_they_were_asked_for", body: pages_are_placed },
     Check { name: "moves::instances_have_cgroups_of_their_own", body: cgroups_of_instances },
+    Check { name: "moves::cgroups_of_a_killed_run_go_with_the_next", body: killed_cgroups },
+    Check { name: "moves::slices_are_local_together_and_not_apart", body: slices_of_tasks },
+    Check { name: "moves::cgroups_are_charged_for_memory", body: charges_of_cgroups },
 ];
 
 pub const WHO: &[Check] = &[
@@ -120,22 +124,53 @@ fn trial(shape: &Shape, age: &str, seconds: u32) -> (Run, BTreeMap<u32, u64>) {
     (run, last)
 }
 
+/// Trials until one comes to this, as most do. What the kernel does is partly luck: it balances
+/// load meanwhile, and on a busy host a guest's CPU may stand still. What the report makes of it is
+/// not: the verdict of each trial has to agree with numa_maps.
+fn some_trial(shape: &Shape, age: &str, expected: &str) -> Run {
+    let nodes = shape.nodes_in_use();
+    let mut seen = Vec::new();
+    for _ in 0..TRIALS {
+        let (run, pages) = trial(shape, age, 20);
+        let outcome = run.value("trial.outcome").as_str().unwrap().to_owned();
+        let with = |node: usize| share(&pages, node) > 0.9;
+        match outcome.as_str() {
+            "memory_moved" => assert!(with(nodes[1]), "numa_maps has {pages:?}"),
+            "task_moved" | "neither" => assert!(with(nodes[0]), "numa_maps has {pages:?}"),
+            _ => {}
+        }
+        if outcome == expected {
+            return run;
+        }
+        seen.push(run.value("trial").clone());
+    }
+    panic!("no trial of {TRIALS} came to {expected}: {seen:?}");
+}
+
+const TRIALS: u32 = 4;
+
 fn memory_moves(shape: &Shape) {
     let _on = Knob::numa_balancing("1");
-    let nodes = shape.nodes_in_use();
-    let (run, pages) = trial(shape, "0s", 20);
-    assert_eq!(run.value("trial.outcome"), "memory_moved", "{}", run.value("trial"));
-    assert!(share(&pages, nodes[1]) > 0.9, "numa_maps has {pages:?}");
+    let run = some_trial(shape, "0s", "memory_moved");
     assert!(run.number("metrics.numa_hint_faults.value") > 0);
     assert!(run.number("metrics.numa_pages_migrated.value") > 0);
+    let worker = of_team(&run, "worker");
+    assert!(worker["faults"]["value"].as_u64() > Some(0), "{worker}");
+    let [preferred] = &worker["preferred"].as_array().unwrap()[..] else { panic!("{worker}") };
+    assert_eq!(preferred["tasks"], 1);
+    let nodes = shape.nodes_in_use();
+    assert!(preferred["node"].as_u64().is_some_and(|it| nodes.contains(&(it as usize))));
+}
+
+/// What NUMA balancing had of a team.
+fn of_team<'a>(run: &'a Run, team: &str) -> &'a Value {
+    let teams = run.value("numa").as_array().unwrap();
+    teams.iter().find(|it| it["team"] == team).unwrap()
 }
 
 fn task_moves(shape: &Shape) {
     let _on = Knob::numa_balancing("1");
-    let nodes = shape.nodes_in_use();
-    let (run, pages) = trial(shape, "8s", 20);
-    assert_eq!(run.value("trial.outcome"), "task_moved", "{}", run.value("trial"));
-    assert!(share(&pages, nodes[0]) > 0.9, "numa_maps has {pages:?}");
+    some_trial(shape, "8s", "task_moved");
 }
 
 fn nothing_moves(shape: &Shape) {
@@ -144,6 +179,8 @@ fn nothing_moves(shape: &Shape) {
     let (run, pages) = trial(shape, "0s", 6);
     assert_eq!(run.value("trial.outcome"), "neither", "{}", run.value("trial"));
     assert!(share(&pages, nodes[0]) > 0.99, "numa_maps has {pages:?}");
+    let faults = &of_team(&run, "worker")["faults"];
+    assert!(faults["state"] == "disabled" && faults["value"].is_null(), "{faults}");
 }
 
 /// numa01 with all memory on one node at first: the shares of that node, by process, at the end.
@@ -170,14 +207,70 @@ fn numa01(shape: &Shape) -> Vec<f64> {
 
 fn numa01_spreads(shape: &Shape) {
     let _on = Knob::numa_balancing("1");
-    let shares = numa01(shape);
-    assert!(shares.iter().any(|share| *share < 0.9), "nothing left the first node: {shares:?}");
+    let mut runs = (0..TRIALS).map(|_| numa01(shape));
+    let spread = |shares: Vec<f64>| shares.iter().any(|share| *share < 0.9);
+    assert!(runs.any(spread), "in {TRIALS} runs nothing left the first node");
 }
 
 fn numa01_stays(shape: &Shape) {
     let _off = Knob::numa_balancing("0");
     let shares = numa01(shape);
     assert!(shares.iter().all(|share| *share == 1.0), "pages left the first node: {shares:?}");
+}
+
+/// Two tasks on two nodes, each with a slice of its own, bound to its node or to the other's.
+fn slices_of_tasks(shape: &Shape) {
+    let _off = Knob::numa_balancing("0");
+    let nodes = shape.nodes_in_use();
+    let (first, second) = (nodes[0], nodes[1]);
+    let cases = [
+        (format!("me * {second} + (1 - me) * {first}"), 1.0),
+        (format!("me * {first} + (1 - me) * {second}"), 0.0),
+    ];
+    for (node, expected) in cases {
+        let path = program::profile(&format!(
+            "duration = '2s'\n\
+             [memory.own]\nbytes = '8MiB'\ncount = 2\nhuge = 'never'\npolicy = 'bind:{node}'\n\
+             [team.sweeper]\nsize = 2\non = 'node:me * {second} + (1 - me) * {first}'\n\
+             steps = [ {{ forever = [ {{ sweep = 'own[me]', access = 'write' }} ] }} ]\n"
+        ));
+        let run = program::run(&format!("schedload run {path}"));
+        let told = run.value("placement.0.local_share");
+        assert_eq!(told["value"], expected, "bound to {node}: {told}");
+        let method = run.value("timeline.instances.0.regions.0.method");
+        assert_eq!(method, "move_pages sample");
+    }
+}
+
+/// What the kernel charges to an instance's cgroup, without the memory controller and with it.
+fn charges_of_cgroups(shape: &Shape) {
+    const CONTROL: &str = "/sys/fs/cgroup/cgroup.subtree_control";
+    let node = shape.nodes_in_use()[1];
+    let path = program::profile(&format!(
+        "duration = '1s'\ninstances = 1\ncgroup = {{ mems = '{node}' }}\n\
+         [memory.area]\nbytes = '16MiB'\nhuge = 'never'\n\
+         [team.holder]\nsize = 1\n\
+         steps = [ {{ forever = [ {{ sweep = 'area', access = 'write' }} ] }} ]\n"
+    ));
+    let charged = || program::run(&format!("schedload run {path}")).value("cgroups.0").clone();
+    let without = charged();
+    for part in [&without["anon"][1], &without["counters"]["numa_pages_migrated"]] {
+        assert_eq!(part["state"], "absent", "{without}");
+        assert!(part["reason"].as_str().unwrap().contains("memory is not enabled"), "{without}");
+    }
+    kernel_files::write(CONTROL, "+memory");
+    let with = charged();
+    kernel_files::write(CONTROL, "-memory");
+    assert_eq!(with["anon"][1]["state"], "ok", "{with}");
+    for row in with["anon"][1]["nodes"].as_array().unwrap() {
+        let there = row["bytes"].as_u64() >= Some(16 << 20);
+        assert_eq!(there, row["node"] == node as u64, "{with}");
+    }
+    let stat = kernel_files::read("/sys/fs/cgroup/memory.stat");
+    for key in ["numa_pte_updates", "numa_hint_faults", "numa_pages_migrated"] {
+        let counted = stat.lines().any(|line| line.starts_with(&format!("{key} ")));
+        assert_eq!(with["counters"][key]["state"] == "ok", counted, "{with}");
+    }
 }
 
 /// Each instance is in a cgroup of its own with the CPUs and the node that it was given; afterwards
@@ -219,11 +312,44 @@ fn cgroups_of_instances(shape: &Shape) {
     seen.sort_unstable();
     assert_eq!(seen, [nodes[0], nodes[1]]);
     started.end();
-    let left = std::fs::read_dir("/sys/fs/cgroup").unwrap().flatten();
-    let left: Vec<_> = left
-        .map(|entry| entry.file_name())
-        .filter(|name| name.to_string_lossy().starts_with("schedload"))
+    assert_eq!(cgroups_left(), [""; 0]);
+    assert_eq!(control(), before);
+}
+
+/// The cgroups of runs, dead or alive.
+fn cgroups_left() -> Vec<String> {
+    let entries = std::fs::read_dir("/sys/fs/cgroup").unwrap().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut left: Vec<String> = names.filter(|name| name.starts_with("schedload")).collect();
+    left.sort_unstable_by_key(|name| name.rsplit('-').next().map(str::to_owned));
+    left
+}
+
+/// Unequal siblings, whose run is killed: they and the controllers go when the next one begins.
+fn killed_cgroups(_: &Shape) {
+    let control = || kernel_files::read("/sys/fs/cgroup/cgroup.subtree_control");
+    let before = control();
+    let path = program::profile(
+        "instances = 2\ncgroup = { weight = '100 * (instance + 1)' }\n\
+         [team.holder]\nsize = 1\nsteps = [ { sleep = '10min' } ]\n",
+    );
+    let mut started = Started::new(&format!("schedload run {path}"));
+    started.until("both instances slept", || {
+        (program::processes_with("holder-").len() == 2).then_some(())
+    });
+    let left = cgroups_left();
+    let weights: Vec<String> = left
+        .iter()
+        .map(|name| kernel_files::read(&format!("/sys/fs/cgroup/{name}/cpu.weight")))
+        .map(|text| text.trim().to_owned())
         .collect();
-    assert!(left.is_empty(), "left behind: {left:?}");
+    assert_eq!(weights, ["100", "200"]);
+    started.kill();
+    while !program::processes_with("holder-").is_empty() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(cgroups_left(), left, "nobody was there to remove them");
+    program::run("schedload run pingpong --loops 10");
+    assert_eq!(cgroups_left(), [""; 0]);
     assert_eq!(control(), before);
 }

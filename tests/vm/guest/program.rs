@@ -79,6 +79,12 @@ impl Started {
         }
     }
 
+    /// Kills the program (SIGKILL) and waits for its end.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Waits for the end; the run must have ended well and kept all laws.
     pub fn end(mut self) -> Run {
         let status = self.child.wait().unwrap();

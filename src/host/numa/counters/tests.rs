@@ -89,7 +89,11 @@ fn counters_of_a_cgroup() {
         "/cg/a/memory.stat has no line numa_pte_updates: a kernel without \
          CONFIG_NUMA_BALANCING, or before 6.12",
     );
-    check(None, absent, "there is no /cg/a/memory.stat");
+    check(
+        None,
+        absent,
+        "there is no /cg/a/memory.stat: the controller memory is not enabled for it",
+    );
 }
 
 #[test]

@@ -1,0 +1,168 @@
+//! The stall watch: whether anybody can still go on, and if nobody can, who waits for what.
+//!
+//! The coordinator looks a few times a second, and most looks end with the tasks' own words: one
+//! of them is at no wait, or at another than at the last look. Only if not, the kernel is asked. A
+//! task that sleeps in two looks and has not left a CPU between them did not run between them; one
+//! that waits awake and has asked meanwhile, in the same wait, has done all that it had to. Where
+//! one of these is true of all, nobody is left to release anybody: the proof needs no length of
+//! time, so an overloaded machine cannot make it wrong. Must not know: what is done about it.
+
+use super::failure::{address, step_words};
+use super::roster;
+use crate::host::task;
+use crate::plan::{Op, Plan};
+use crate::record::memory::{Memory, TaskSlot, TaskState, WAIT_BITS};
+use crate::record::recording::Waiting;
+use crate::sys::clock;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+
+/// Time between two looks (ns). It takes three of them to see a stall: within the first the last
+/// message came, after the next two everybody waits.
+const EVERY_NS: u64 = 300_000_000;
+
+/// A task that is in a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Rest {
+    /// Its word, which is another one for each wait.
+    wait: u64,
+    how: How,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// How often it has left its CPU, of its own accord and not.
+    Asleep([u64; 2]),
+    /// How often it has asked in vain; not since the last look if it is only runnable.
+    Awake(u64),
+}
+
+impl Rest {
+    /// Whether it has released nobody since `before`, and will not.
+    fn is_stuck(&self, before: &Rest) -> bool {
+        self.wait == before.wait
+            && match (before.how, self.how) {
+                (How::Asleep(before), How::Asleep(now)) => before == now,
+                (How::Awake(before), How::Awake(now)) => before < now,
+                _ => false,
+            }
+    }
+}
+
+pub(super) struct Watch<'a> {
+    plan: &'a Plan,
+    memory: &'a Memory,
+    next_ns: u64,
+    /// Of the last look: see `waits` and `at_rest`.
+    waits: Option<u64>,
+    at_rest: Vec<Rest>,
+}
+
+impl<'a> Watch<'a> {
+    /// The first look is due after a while.
+    pub(super) fn new(plan: &'a Plan, memory: &'a Memory) -> Watch<'a> {
+        let next_ns = clock::monotonic_ns() + EVERY_NS;
+        Watch { plan, memory, next_ns, waits: None, at_rest: Vec::new() }
+    }
+
+    /// Time until the next look (ns).
+    pub(super) fn due_in_ns(&self) -> u64 {
+        self.next_ns.saturating_sub(clock::monotonic_ns())
+    }
+
+    /// Looks if it is time to; whether this look and the one before show a stall.
+    pub(super) fn look_if_due(&mut self) -> bool {
+        self.due_in_ns() == 0 && self.look()
+    }
+
+    pub(super) fn look(&mut self) -> bool {
+        self.next_ns = clock::monotonic_ns() + EVERY_NS;
+        let waits = self.waits();
+        let quiet = waits.is_some() && waits == self.waits;
+        let at_rest = if quiet { self.at_rest() } else { None }.unwrap_or_default();
+        let as_before = !at_rest.is_empty() && at_rest.len() == self.at_rest.len();
+        let mut pairs = at_rest.iter().zip(&self.at_rest);
+        let stalled = as_before && pairs.all(|(now, before)| now.is_stuck(before));
+        (self.waits, self.at_rest) = (waits, at_rest);
+        stalled
+    }
+
+    /// Tasks that are there.
+    fn slots(&self) -> impl Iterator<Item = (usize, &'a TaskSlot)> {
+        let (memory, n) = (self.memory, self.plan.n_tasks() as usize);
+        (0..n).map(|task| (task, memory.slot(task))).filter(|(_, slot)| {
+            let state = slot.state.load(Acquire);
+            state == TaskState::Running as u32 || state == TaskState::Starting as u32
+        })
+    }
+
+    /// The sum of the words of those who are there, if all are in a wait, and there are any.
+    fn waits(&self) -> Option<u64> {
+        let mut sum = None;
+        for (_, slot) in self.slots() {
+            match slot.waits_at.load(Relaxed) {
+                0 => return None,
+                wait => sum = Some(sum.unwrap_or(0u64).wrapping_add(wait)),
+            }
+        }
+        sum
+    }
+
+    /// How those who are there wait, if all do so far as can be seen.
+    fn at_rest(&self) -> Option<Vec<Rest>> {
+        let one = |(_, slot): (usize, &TaskSlot)| {
+            let wait = slot.waits_at.load(Relaxed);
+            let (pid, tid) = (slot.pid.load(Relaxed), slot.tid.load(Relaxed));
+            let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
+            let how = match (task::asleep(&status), slot.spun.load(Relaxed)) {
+                (Some(switches), _) => How::Asleep(switches),
+                (None, 0) => return None,
+                (None, spun) => How::Awake(spun),
+            };
+            Some(Rest { wait, how })
+        };
+        self.slots().map(one).collect()
+    }
+
+    /// Who waits at which step, in the order of the plan.
+    pub(super) fn waiting(&self) -> Vec<Waiting> {
+        let ids = roster::task_ids(self.plan);
+        let mut found: Vec<((usize, usize), Waiting)> = Vec::new();
+        for (task, slot) in self.slots() {
+            let wait = slot.waits_at.load(Relaxed) & ((1 << WAIT_BITS) - 1);
+            let Some(op) = (wait as usize).checked_sub(1) else { continue };
+            let (id, key) = (ids[task], (ids[task].team, op));
+            if let Some((_, waiting)) = found.iter_mut().find(|(known, _)| *known == key) {
+                waiting.tasks += 1;
+                continue;
+            }
+            let team = &self.plan.teams[id.team];
+            found.push((
+                key,
+                Waiting {
+                    team: team.name.clone(),
+                    task_idx: id.copy * team.size + id.index,
+                    tasks: 1,
+                    wants: team.ops.get(op).map_or_else(String::new, |op| wants(self.plan, op)),
+                    line: self.plan.line(id.team, op),
+                },
+            ));
+        }
+        found.sort_by_key(|(key, _)| *key);
+        found.into_iter().map(|(_, waiting)| waiting).collect()
+    }
+}
+
+/// What ends the wait of an operation.
+fn wants(plan: &Plan, op: &Op) -> String {
+    match op {
+        Op::Send { channel, pick, .. } => format!("room in `{}`", address(plan, *channel, pick)),
+        Op::Receive { channel, pick, .. } => {
+            format!("a message on `{}`", address(plan, *channel, pick))
+        }
+        Op::Join { team } => format!("the end of team `{}`", plan.teams[*team as usize].name),
+        _ => format!("`{}`", step_words(plan, op)),
+    }
+}
+
+#[cfg(test)]
+mod tests;
