@@ -174,8 +174,7 @@ impl Profile {
 
     /// The profile as if read from the text that it prints as, or all that is wrong in it.
     pub fn checked(self) -> Result<Profile, Faults> {
-        let source = Source { path: String::new(), text: self.to_toml() };
-        Profile::parse(&self.name, source)
+        Profile::parse(&self.name, Source { path: String::new(), text: self.to_toml() })
     }
 }
 
@@ -400,8 +399,8 @@ impl Step {
 
     /// The same with the time since the request arrived (`arrive`).
     pub fn measure_from_arrival(name: &str, steps: impl IntoIterator<Item = Step>) -> Step {
-        let (name, from) = (Word::from(name), Some(Word::from("arrival")));
-        Action::Measure { name, from, steps: steps.into_iter().collect() }.into()
+        let steps = steps.into_iter().collect();
+        Action::Measure { name: Word::from(name), from: Some(Word::from("arrival")), steps }.into()
     }
 
     pub fn during(time: impl Into<Expr>, steps: impl IntoIterator<Item = Step>) -> Step {
@@ -415,11 +414,11 @@ impl Step {
         steps: impl IntoIterator<Item = Step>,
     ) -> Step {
         let (share, choose) = (share.into(), Word::from(choose));
-        Action::Flow(Box::new(Flow::Active { share, choose, steps: steps.into_iter().collect() }))
-            .into()
+        let steps = steps.into_iter().collect();
+        Action::Flow(Box::new(Flow::Active { share, choose, steps })).into()
     }
 
-    /// One of the arms, `random` or from a `deck`; [`Step::arm`] makes them.
+    /// One of the arms, `random` or from a `deck`.
     pub fn choose(deal: &str, arms: impl IntoIterator<Item = Arm>) -> Step {
         let (arms, deal) = (arms.into_iter().collect(), Word::from(deal));
         Action::Flow(Box::new(Flow::Choose { arms, deal })).into()
@@ -427,9 +426,8 @@ impl Step {
 
     /// At equal distances of time until the run ends.
     pub fn every(period: impl Into<Expr>, steps: impl IntoIterator<Item = Step>) -> Step {
-        let (period, offset, count) = (period.into(), None, None);
-        let steps = steps.into_iter().collect();
-        Action::Flow(Box::new(Flow::Every { period, offset, count, steps })).into()
+        let (period, steps) = (period.into(), steps.into_iter().collect());
+        Action::Flow(Box::new(Flow::Every { period, offset: None, count: None, steps })).into()
     }
 
     /// So often a second: `poisson`, `constant` or `burst`.
