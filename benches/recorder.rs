@@ -120,11 +120,18 @@ fn memory(cpus: &[(u32, Place)]) -> Memory {
     let cpu = |&(id, place): &(u32, Place)| layout::Cpu { id: CpuId(id), place, allowed: true };
     let layout = Layout::new(layout::Spec {
         cpus: cpus.iter().map(cpu).collect(),
-        teams: vec![layout::Team { receives: true, measures: vec!["block".to_owned()], paces: 0 }],
+        teams: vec![layout::Team {
+            receives: true,
+            measures: vec!["block".to_owned()],
+            syncs: Vec::new(),
+            pauses: Vec::new(),
+            paces: 0,
+        }],
         n_tasks: 1,
         channels: Vec::new(),
+        sync_bytes: Vec::new(),
         copies: 1,
-        instances: 1,
+        spaces: 1,
         n_regions: 0,
         page_bytes: schedload::sys::shared::page_bytes(),
     });

@@ -11,6 +11,7 @@ pub mod random;
 pub mod reading;
 pub mod relation;
 pub mod unit;
+pub mod zipf;
 
 pub use aligned::Aligned;
 pub use cpulist::CpuList;
@@ -19,3 +20,4 @@ pub use random::Random;
 pub use reading::{Absence, Reading, State};
 pub use relation::{Place, Relation};
 pub use unit::Unit;
+pub use zipf::Zipf;

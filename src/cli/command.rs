@@ -71,7 +71,7 @@ fn run(flags: Vec<Arg>) -> Command {
 }
 
 fn list() -> Command {
-    let topics = ["profiles", "channels", "work", "metrics", "formats"];
+    let topics = ["profiles", "channels", "sync", "work", "metrics", "formats"];
     Command::new("list")
         .about("List the profiles, or the kinds of things that profiles and reports are made of")
         .arg(

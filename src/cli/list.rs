@@ -7,7 +7,7 @@ use crate::cli::exit::Exit;
 use crate::cli::{param, sink};
 use crate::profile::catalogue::{self, BUILTINS};
 use crate::profile::{Faults, Param, Profile};
-use crate::step::{channel, work};
+use crate::step::{channel, sync, work};
 use crate::{metric, output};
 use clap::ArgMatches;
 
@@ -21,6 +21,7 @@ pub fn list(matches: &ArgMatches) -> Result<Exit, Error> {
     let topic = matches.get_one::<String>("topic").map_or("profiles", String::as_str);
     let lines = match topic {
         "channels" => channels(),
+        "sync" => sync_kinds(),
         "work" => work_kinds(),
         "metrics" => metrics(),
         "formats" => formats(),
@@ -63,6 +64,11 @@ fn channels() -> Vec<Line> {
         false => format!("{} (threads only)", kind.about),
     };
     channel::KINDS.iter().map(|kind| line(kind.name, about(kind))).collect()
+}
+
+/// The kinds of each sort of sync object.
+fn sync_kinds() -> Vec<Line> {
+    sync::rows().map(|row| line(row.name, row.about)).collect()
 }
 
 fn work_kinds() -> Vec<Line> {

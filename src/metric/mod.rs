@@ -94,6 +94,27 @@ pub const METRICS: &[Metric] = &[
     )
     .of(Of::Measure),
     row(
+        "commits_per_s",
+        "1/s",
+        Higher,
+        "commits that were flushed in the window, per second, a leader's own among them",
+    ),
+    row("lock_acquisitions_per_s", "1/s", Higher, "locks taken in the window, per second"),
+    row("pauses_per_s", "1/s", Neither, "pauses of safepoints in the window, per second"),
+    row(
+        "pause_ns_p50",
+        "ns",
+        Lower,
+        "median time from asking for a pause until all mutators were let go",
+    ),
+    row("pause_ns_p99", "ns", Lower, "the same, of 99 % of the pauses at most"),
+    row(
+        "barrier_rounds_per_s",
+        "1/s",
+        Higher,
+        "rounds of barriers that were complete in the window, per second; of `neighbour`, passes",
+    ),
+    row(
         "elapsed_s",
         "s",
         Lower,

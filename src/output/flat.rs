@@ -4,7 +4,7 @@
 //! measured is `null`. Must not know: units for people.
 
 use crate::output::{Options, OutputError};
-use crate::report::{Arrivals, Latency, Migrations, Report, Run, Sourced};
+use crate::report::{Arrivals, Latency, Migrations, Report, Run, Sourced, SyncRow};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
@@ -31,6 +31,7 @@ pub(super) fn render(report: &Report, _: &Options) -> Result<String, OutputError
             arrivals(&mut lines, number, row);
         }
         counts(&mut lines, run);
+        run.sync.iter().for_each(|row| sync(&mut lines, row));
         migrations(&mut lines, &run.migrations);
         memory_steps(&mut lines, run);
         residency(&mut lines, run);
@@ -153,6 +154,32 @@ fn memory_steps(lines: &mut Lines, run: &Run) {
     }
 }
 
+fn sync(lines: &mut Lines, row: &SyncRow) {
+    let key = |part: &str| format!("sync.{}.{}.{part}", row.name, row.team);
+    lines.put(key("kind"), &row.kind);
+    lines.put(key("passes"), row.passes);
+    lines.put(key("spun"), row.spun);
+    lines.put(key("slept"), row.slept);
+    lines.put(key("unstamped"), row.unstamped);
+    lines.known(key("wait_share"), row.wait_share);
+    let own = [
+        ("rounds", row.rounds),
+        ("releases", row.releases),
+        ("groups", row.groups),
+        ("grouped", row.grouped),
+        ("pauses", row.pauses),
+    ];
+    for (part, n) in own.into_iter().filter(|(_, n)| n.is_some()) {
+        lines.known(key(part), n);
+    }
+    let times = [row.min, row.p50, row.p90, row.p95, row.p99, row.p999, row.max];
+    let parts = ["min", "p50", "p90", "p95", "p99", "p999", "max"];
+    for (part, time) in parts.into_iter().zip(times) {
+        lines.known(key(&format!("wait_{part}_{}", row.unit)), time);
+    }
+    lines.known(key(&format!("wait_mean_{}", row.unit)), row.mean);
+}
+
 fn counts(lines: &mut Lines, run: &Run) {
     let (messages, kernel) = (&run.messages, &run.kernel);
     lines.put("messages.sent", messages.sent);
@@ -214,6 +241,9 @@ fn placement(lines: &mut Lines, run: &Run) {
     for it in &run.placement {
         let path = format!("placement.instance{}", it.instance);
         lines.known(format!("{path}.signal"), it.signal);
+        if let Some(process) = &it.killed_process {
+            lines.put(format!("{path}.killed_process"), process);
+        }
         lines.known(format!("{path}.local_share"), it.local_share.value);
         lines.known(format!("{path}.convergence_s"), it.convergence_s.value);
         lines.known(format!("{path}.scan_passes"), it.scan_passes.value);

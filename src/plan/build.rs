@@ -14,7 +14,8 @@ use super::resolve::{self, ChannelWords};
 use super::scope::{Scope, typed};
 use super::{
     ChannelPlan, ConditionPlan, Form, MemoryPlan, Needs, Op, Overrides, Plan, PlanCpu, PlanError,
-    PlanNode, Refusal, Scheduling, TeamPlan, hash, needs, scheduling, traffic,
+    PlanNode, ProcessPlan, Refusal, Scheduling, SyncPlan, TeamPlan, hash, needs, scheduling, space,
+    sync, traffic,
 };
 use crate::base::Unit;
 use crate::host::Host;
@@ -56,6 +57,7 @@ pub(super) fn plan(
 /// Everything that the profile says, with its numbers, but not yet together.
 struct Parts {
     instances: Option<u32>,
+    processes: Vec<ProcessPlan>,
     cgroups: Vec<CgroupWords>,
     /// The fewest with memory on which the profile means anything.
     nodes: u32,
@@ -63,6 +65,7 @@ struct Parts {
     conditions: Vec<ConditionPlan>,
     channels: Vec<ChannelPlan>,
     memory: Vec<MemoryPlan>,
+    syncs: Vec<SyncPlan>,
     teams: Vec<TeamPart>,
     duration_ns: Option<u64>,
     warmup_ns: u64,
@@ -101,6 +104,8 @@ impl Parts {
         let words = resolve::channels(profile, scope, faults);
         let instances = resolve::instances(profile, scope, faults);
         let n_instances = instances.flatten().unwrap_or(1);
+        let mut notes = Vec::new();
+        let processes = space::processes(profile, scope, faults, &mut notes);
         let lenient = overrides.allow_single_node;
         let around = memory::Around { profile, scope, host, instances: n_instances, lenient };
         let memory = memory::regions(&around, faults);
@@ -114,7 +119,15 @@ impl Parts {
         }
         let teams = profile.teams.iter().zip(&sizes);
         let (memory, regions) = memory::kept(memory);
-        let around = TeamAround { profile, words: &words, regions: &regions, n_instances, scope };
+        let syncs = sync::objects(profile, scope, faults);
+        let around = TeamAround {
+            profile,
+            words: &words,
+            regions: &regions,
+            syncs: &syncs,
+            n_instances,
+            scope,
+        };
         let teams: Vec<Option<TeamPart>> =
             teams.map(|(team, size)| team_part(team, *size, &around, faults)).collect();
         let (duration_ns, warmup_ns) = window(profile, overrides, scope, faults);
@@ -122,15 +135,18 @@ impl Parts {
         let teams = teams?;
         let conditions = metrics::conditions(profile, &keys_of(&teams), scope, faults);
         let channels: Option<Vec<ChannelPlan>> = words.iter().map(channel_plan).collect();
+        notes.extend(self::notes(profile, &words, &teams));
         Some(Parts {
             instances: instances?,
+            processes,
             cgroups: cgroups::words(profile, instances.flatten(), scope, faults)?,
             nodes: resolve::nodes(profile, scope, faults)?,
             copies: copies?,
             conditions,
             channels: channels?,
             memory,
-            notes: notes(profile, &words, &teams),
+            syncs: syncs.into_iter().collect::<Option<_>>()?,
+            notes,
             teams,
             duration_ns,
             warmup_ns,
@@ -145,16 +161,17 @@ impl Parts {
         overrides: &Overrides,
         scope: &Scope,
     ) -> Result<Unplaced, PlanError> {
-        let Parts { instances, cgroups, copies, mut channels, memory, teams: parts, .. } = self;
+        let Parts { instances, processes, cgroups, copies, mut channels, memory, .. } = self;
+        let mut syncs = self.syncs;
         let (duration_ns, warmup_ns, mut notes) = (self.duration_ns, self.warmup_ns, self.notes);
         let (mut teams, mut spans, mut words) = (Vec::new(), Vec::new(), Vec::new());
-        for part in parts {
+        for part in self.teams {
             words.push(part.placement.clone());
             let (team, of_ops) = part.into_plan();
             teams.push(team);
             spans.push(of_ops);
         }
-        let (traffic, by_member) = traffic::of(&teams, &channels);
+        let (traffic, visits, by_member) = traffic::walk(&teams, &channels);
         let of_member = |fault: traffic::MemberFault| {
             let message = format!("team `{}`: {}", teams[fault.team].name, fault.message);
             Fault::new(spans[fault.team][fault.op].clone(), message)
@@ -162,10 +179,14 @@ impl Parts {
         let mut faults: Vec<Fault> = by_member.into_iter().map(of_member).collect();
         // With a member's index unknown, who meets whom is guesswork.
         if faults.is_empty() {
+            sync::settle(&mut syncs, &teams, &visits, &processes);
             let pattern = Pattern {
                 profile,
                 channels: &channels,
                 memory: &memory,
+                processes: &processes,
+                syncs: &syncs,
+                visits: &visits,
                 teams: &teams,
                 spans: &spans,
                 traffic: &traffic,
@@ -176,11 +197,8 @@ impl Parts {
         if !faults.is_empty() {
             return Err(Faults::new(&profile.source, faults).into());
         }
-        for (channel, traffic) in channels.iter_mut().zip(&traffic) {
-            channel.wakers = u32::try_from(traffic.sent.tasks_max()).unwrap_or(u32::MAX);
-            channel.wakees = u32::try_from(traffic.received.tasks_max()).unwrap_or(u32::MAX);
-        }
-        cross_processes(&mut channels, &teams);
+        count_ends(&mut channels, &traffic);
+        cross_processes(&mut channels, &teams, &processes);
         let plan = Plan {
             profile: profile.name.clone(),
             about: profile.about.clone(),
@@ -193,12 +211,14 @@ impl Parts {
             nodes: nodes(host),
             instances: instances.unwrap_or(1),
             own_processes: instances.is_some(),
+            processes,
             cgroups: Vec::new(),
             own_cgroup: host.limits.cgroup_v2.clone(),
             copies,
             channels,
             memory,
             lines: profile.source.lines(&spans),
+            syncs,
             teams,
             duration_ns,
             warmup_ns,
@@ -214,6 +234,7 @@ struct TeamAround<'a> {
     profile: &'a Profile,
     words: &'a [ChannelWords],
     regions: &'a [Kept],
+    syncs: &'a [Option<SyncPlan>],
     n_instances: u32,
     scope: &'a Scope<'a>,
 }
@@ -225,13 +246,13 @@ fn team_part(
     around: &TeamAround<'_>,
     faults: &mut Vec<Fault>,
 ) -> Option<TeamPart> {
-    let TeamAround { profile, words: channels, regions, n_instances, scope } = *around;
+    let TeamAround { profile, words: channels, regions, syncs, n_instances, scope } = *around;
     let form = resolve::form(&team.form, scope, faults);
     // A team without a size has a fault already; its steps may have more.
     let members = size.unwrap_or(1);
     let scope = scope.in_team(members);
     let scheduling = scheduling::resolve(team, &scope, faults);
-    let around = Around { team: &team.name, scope: &scope, channels, profile, regions };
+    let around = Around { team: &team.name, scope: &scope, channels, profile, regions, syncs };
     let program = compile::program(&team.steps, &around, faults);
     let before = faults.len();
     let mut placement = Vec::new();
@@ -292,15 +313,26 @@ fn channel_plan(words: &ChannelWords) -> Option<ChannelPlan> {
     })
 }
 
-/// Tasks of a team of processes share a channel only across processes; and the size of a message
-/// is what the steps say.
-fn cross_processes(channels: &mut [ChannelPlan], teams: &[TeamPlan]) {
-    for team in teams {
+/// The most tasks on either side of an instance of each channel.
+fn count_ends(channels: &mut [ChannelPlan], traffic: &[traffic::Traffic]) {
+    for (channel, traffic) in channels.iter_mut().zip(traffic) {
+        channel.wakers = u32::try_from(traffic.sent.tasks_max()).unwrap_or(u32::MAX);
+        channel.wakees = u32::try_from(traffic.received.tasks_max()).unwrap_or(u32::MAX);
+    }
+}
+
+/// Tasks of a team of processes share a channel only across processes, and so do teams of different
+/// ones; and the size of a message is what the steps say.
+fn cross_processes(channels: &mut [ChannelPlan], teams: &[TeamPlan], processes: &[ProcessPlan]) {
+    let mut first: Vec<Option<usize>> = vec![None; channels.len()];
+    for (index, team) in teams.iter().enumerate() {
+        let process = space::process_of(processes, index);
         for op in &team.ops {
             if let Op::Send { channel, bytes, .. } | Op::Receive { channel, bytes, .. } = op {
+                let first = *first[*channel as usize].get_or_insert(process);
                 let channel = &mut channels[*channel as usize];
                 channel.bytes = *bytes;
-                channel.across_processes |= team.form == Form::Processes;
+                channel.across_processes |= team.form == Form::Processes || first != process;
             }
         }
     }
@@ -456,6 +488,7 @@ fn on_this_host(
         }
         scheduling::rights(team, host, &mut refusals);
     }
+    sync::crowding(plan);
     plan.needs = needs::of(plan);
     needs::check(plan, host, &mut refusals);
     match refusals.is_empty() {

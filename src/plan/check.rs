@@ -3,8 +3,9 @@
 //!
 //! Must not know: the machine.
 
-use super::traffic::{Side, Traffic, UNBOUNDED};
-use super::{ChannelPlan, FirstTouch, Form, MemoryPlan, Op, TeamPlan, flow, memory, spawn};
+use super::traffic::{Side, Traffic, UNBOUNDED, Visit};
+use super::{ChannelPlan, FirstTouch, Form, MemoryPlan, Op, ProcessPlan, Sharing, SyncPlan};
+use super::{TeamPlan, flow, memory, space, spawn, sync};
 use crate::profile::{Fault, Profile, Span};
 use crate::step::channel::{KINDS, Kind, Shape, find};
 
@@ -13,11 +14,21 @@ pub(super) struct Pattern<'a> {
     pub profile: &'a Profile,
     pub channels: &'a [ChannelPlan],
     pub memory: &'a [MemoryPlan],
+    pub processes: &'a [ProcessPlan],
+    pub syncs: &'a [SyncPlan],
+    pub visits: &'a [Visit],
     pub teams: &'a [TeamPlan],
     /// By team and operation.
     pub spans: &'a [Vec<Span>],
     pub traffic: &'a [Traffic],
     pub duration_ns: Option<u64>,
+}
+
+impl Pattern<'_> {
+    /// Whether two teams are in the same process of an instance.
+    pub fn in_one_process(&self, one: usize, other: usize) -> bool {
+        space::process_of(self.processes, one) == space::process_of(self.processes, other)
+    }
 }
 
 /// One end of a channel: the team and the operation.
@@ -48,6 +59,7 @@ pub(super) fn check(pattern: &Pattern, faults: &mut Vec<Fault>, notes: &mut Vec<
     flow::check(pattern, faults);
     regions(pattern, faults, notes);
     ways(pattern, faults);
+    sync::check(pattern, faults, notes);
     ends(pattern, faults);
 }
 
@@ -155,15 +167,22 @@ impl<'a> Checked<'a> {
         let Some(kind) = self.kind.filter(|kind| !kind.processes) else {
             return;
         };
-        let mut ends = self.ends();
-        let Some(end) = ends.find(|end| self.team(*end).form == Form::Processes) else {
-            return;
+        let Some(first) = self.ends().next() else { return };
+        let why = |end: End| {
+            let team = self.team(end);
+            match (team.form, self.pattern.in_one_process(end.team, first.team)) {
+                (Form::Processes, _) => {
+                    Some(format!("the members of team `{}` are processes", team.name))
+                }
+                (_, false) => {
+                    let other = &self.team(first).name;
+                    Some(format!("team `{}` is in another than team `{other}`", team.name))
+                }
+                (_, true) => None,
+            }
         };
-        let message = format!(
-            "`{}` does not work between processes, and the members of team `{}` are processes",
-            kind.name,
-            self.team(end).name,
-        );
+        let Some((end, why)) = self.ends().find_map(|end| Some((end, why(end)?))) else { return };
+        let message = format!("`{}` does not work between processes, and {why}", kind.name);
         let able = KINDS.iter().filter(|kind| kind.processes);
         let able: Vec<&str> = able.map(|kind| kind.name).collect();
         let help = format!("kinds that do: {}", able.join(", "));
@@ -281,19 +300,15 @@ fn more(others: usize) -> String {
 
 /// Regions that somebody uses, arrays of STREAM's steps that are equally long.
 fn regions(pattern: &Pattern, faults: &mut Vec<Fault>, notes: &mut Vec<String>) {
-    let used = |region: usize| {
-        let ops = pattern.teams.iter().flat_map(|team| &team.ops);
-        ops.flat_map(memory::used).any(|(used, _)| used as usize == region)
-    };
     for (index, region) in pattern.memory.iter().enumerate() {
-        if !used(index) {
+        if !pattern.teams.iter().any(|team| team.uses(index)) {
             notes.push(format!("nobody uses region `{}`", region.name));
         }
-        if let FirstTouch::Team(team) = region.first_touch
-            && pattern.teams[team as usize].form == Form::Processes
-            && region.sharing == super::Sharing::Process
-        {
-            notes.push(format!("each process has its own region `{}`", region.name));
+        if let (FirstTouch::Team(team), Sharing::Process) = (&region.first_touch, region.sharing) {
+            touched_at_home(pattern, index, *team as usize, faults);
+            if pattern.teams[*team as usize].form == Form::Processes {
+                notes.push(format!("each process has its own region `{}`", region.name));
+            }
         }
     }
     for (team, spans) in pattern.teams.iter().zip(pattern.spans) {
@@ -318,6 +333,23 @@ fn regions(pattern: &Pattern, faults: &mut Vec<Fault>, notes: &mut Vec<String>) 
             }
         }
     }
+}
+
+/// A team can only touch first what its process has.
+fn touched_at_home(pattern: &Pattern, region: usize, toucher: usize, faults: &mut Vec<Fault>) {
+    let users = (0..pattern.teams.len()).filter(|team| pattern.teams[*team].uses(region));
+    let Some(far) = users.into_iter().find(|team| !pattern.in_one_process(*team, toucher)) else {
+        return;
+    };
+    let name = &pattern.memory[region].name;
+    let declared = pattern.profile.memory.iter().find(|it| it.name == *name);
+    let message = format!(
+        "team `{}`, which touches region `{name}` first, is in another process than team `{}`, \
+         which uses it",
+        pattern.teams[toucher].name, pattern.teams[far].name
+    );
+    let fault = Fault::new(declared.map_or(0..0, |it| it.span.clone()), message);
+    faults.push(fault.with_help("add `shared = \"instance\"`, or let its owner touch it"));
 }
 
 /// The way that a chase goes is written into memory beforehand, and nothing writes over it.

@@ -8,13 +8,15 @@ mod flow;
 use super::number::{self, Wanted};
 use super::resolve::{ChannelWords, message_size};
 use super::scope::{Scope, unknown_word};
-use super::{Amount, Op, Pick, Slice, Use};
+use super::{Amount, Op, Pick, Slice, SyncPlan, Use};
 use crate::base::Unit;
 use crate::profile::keys::{NUMBER_MAX, VERBS};
 use crate::profile::{
     self, Action, Address, Expr, Fault, Profile, Span, Spread, Step, Which, Word,
 };
 use crate::step::{memory, work};
+
+mod sync;
 
 /// How deep steps may nest, so that neither planning nor running needs more than a fixed stack.
 const DEPTH_MAX: usize = 32;
@@ -49,6 +51,8 @@ pub(super) struct Around<'a> {
     pub profile: &'a Profile,
     /// What became of each region of the profile.
     pub regions: &'a [Kept],
+    /// The sync objects of the profile; `None` for one with a fault.
+    pub syncs: &'a [Option<SyncPlan>],
 }
 
 pub(super) fn program(steps: &[Step], around: &Around, faults: &mut Vec<Fault>) -> Program {
@@ -164,6 +168,7 @@ impl Compiler<'_> {
                 self.use_of_memory(it, &step.span);
                 Flow::GoesOn
             }
+            Action::Sync(it) => self.sync(it, &step.span),
             Action::Forever { steps } => {
                 self.block(Op::Forever { end: 0 }, steps, &step.span);
                 Flow::NeverEnds

@@ -3,7 +3,7 @@
 //! Left out is what does not change the work: the profile's name and texts, notes, needs, and the
 //! seed, which draws another sample of the same work. Must not know: who compares.
 
-use super::{CgroupPlan, ChannelPlan, MemoryPlan, Plan, PlanCpu, PlanNode, TeamPlan};
+use super::{CgroupPlan, ChannelPlan, MemoryPlan, Plan, PlanCpu, PlanNode, SyncPlan, TeamPlan};
 use serde::Serialize;
 use std::io;
 
@@ -13,10 +13,14 @@ struct Work<'a> {
     params: &'a [(String, String)],
     instances: u32,
     own_processes: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    processes: Vec<&'a [u32]>,
     cgroups: &'a [CgroupPlan],
     copies: u32,
     memory: &'a [MemoryPlan],
     channels: &'a [ChannelPlan],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    syncs: &'a [SyncPlan],
     teams: &'a [TeamPlan],
     duration_ns: Option<u64>,
     warmup_ns: u64,
@@ -30,10 +34,12 @@ pub(super) fn of(plan: &Plan) -> String {
         params: &plan.params,
         instances: plan.instances,
         own_processes: plan.own_processes,
+        processes: plan.processes.iter().map(|process| &process.teams[..]).collect(),
         cgroups: &plan.cgroups,
         copies: plan.copies,
         memory: &plan.memory,
         channels: &plan.channels,
+        syncs: &plan.syncs,
         teams: &plan.teams,
         duration_ns: plan.duration_ns,
         warmup_ns: plan.warmup_ns,

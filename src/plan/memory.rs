@@ -5,9 +5,7 @@
 use super::compile::Kept;
 use super::number::{self, Wanted};
 use super::scope::{Scope, suggestion, unknown_word};
-use super::{
-    FirstTouch, Form, HugePages, MemoryPlan, MemoryPolicy, Op, Pick, Plan, Sharing, TeamPlan,
-};
+use super::{FirstTouch, HugePages, MemoryPlan, MemoryPolicy, Op, Pick, Plan, Sharing, TeamPlan};
 use crate::base::{NodeId, Unit, nearest::nearest, unit};
 use crate::host::Host;
 use crate::profile::{Expr, Fault, Profile, Region, Word};
@@ -21,7 +19,8 @@ const PAGE_BYTES: u64 = 4096;
 
 const HUGES: [(&str, HugePages); 3] =
     [("always", HugePages::Always), ("never", HugePages::Never), ("leave", HugePages::Leave)];
-const SHARINGS: [(&str, Sharing); 2] = [("process", Sharing::Process), ("all", Sharing::All)];
+const SHARINGS: [(&str, Sharing); 3] =
+    [("process", Sharing::Process), ("instance", Sharing::Instance), ("all", Sharing::All)];
 
 /// What the plan's regions are resolved with.
 pub(super) struct Around<'a> {
@@ -137,7 +136,7 @@ impl Slices<'_> {
         };
         let wanted = Wanted::count("the node", 0, u32::MAX);
         let instances = match self.sharing {
-            Sharing::Process => self.around.instances,
+            Sharing::Process | Sharing::Instance => self.around.instances,
             Sharing::All => 1,
         };
         let mut nodes = Vec::new();
@@ -220,14 +219,14 @@ impl Slices<'_> {
 impl MemoryPlan {
     /// Of all slices together.
     pub fn bytes(&self) -> u64 {
-        self.slice_bytes * u64::from(self.count)
+        self.slice_bytes.saturating_mul(u64::from(self.count))
     }
 
-    /// How many there are: one for all, or one in each address space.
-    pub fn n_regions(&self, plan: &Plan) -> u64 {
+    /// How many instances have their own: policies and nodes are listed by these.
+    pub fn n_instances(&self, plan: &Plan) -> u64 {
         match self.sharing {
             Sharing::All => 1,
-            Sharing::Process => u64::from(plan.instances),
+            Sharing::Process | Sharing::Instance => u64::from(plan.instances),
         }
     }
 
@@ -247,26 +246,45 @@ impl MemoryPlan {
 }
 
 impl Plan {
-    /// The team whose members touch the pages of a region first, if it is a team that does.
-    pub fn toucher(&self, region: usize) -> Option<usize> {
-        match &self.memory[region].first_touch {
-            FirstTouch::Team(team) => Some(*team as usize),
-            FirstTouch::Owner | FirstTouch::Opposite => {
-                self.teams.iter().position(|team| uses(team, region))
+    /// How many of a region each instance has, or all have together: one in each process that has
+    /// it, if it is not shared.
+    pub fn n_mappings(&self, region: usize) -> u64 {
+        match self.memory[region].sharing {
+            Sharing::Instance | Sharing::All => 1,
+            Sharing::Process => {
+                (0..self.n_processes()).filter(|process| self.has(*process, region)).count() as u64
             }
-            _ => None,
         }
     }
 
-    /// The slices that a member of the region's toucher touches first: those that it names, or, of
-    /// a region that is only named as a whole, those that are its turn; of one that is its own, as
-    /// each process has, all.
-    pub fn touches(&self, region: usize, me: u32) -> Vec<u32> {
-        let Some(team) = self.toucher(region).map(|team| &self.teams[team]) else {
+    /// Of a region in all processes of an instance that have it.
+    pub fn bytes_in_instance(&self, region: usize) -> u64 {
+        self.memory[region].bytes().saturating_mul(self.n_mappings(region))
+    }
+
+    /// Whether the members of a team touch the pages of a region first, of those that they see: a
+    /// team that does, or else the first that uses them.
+    pub fn is_toucher(&self, region: usize, team: usize) -> bool {
+        match &self.memory[region].first_touch {
+            FirstTouch::Team(toucher) => *toucher as usize == team,
+            FirstTouch::Owner | FirstTouch::Opposite => {
+                let mut users = (0..self.teams.len()).filter(|it| self.teams[*it].uses(region));
+                users.find(|user| self.share(region, *user, team)) == Some(team)
+            }
+            _ => false,
+        }
+    }
+
+    /// The slices that a member of a team touches first: those that it names, or, of a region that
+    /// is only named as a whole, those that are its turn; of one that is its own, as each process
+    /// has, all.
+    pub fn touches(&self, region: usize, team: usize, me: u32) -> Vec<u32> {
+        if !self.is_toucher(region, team) {
             return Vec::new();
-        };
+        }
+        let own = self.is_own(team, region);
+        let team = &self.teams[team];
         let count = self.memory[region].count;
-        let own = team.form == Form::Processes && self.memory[region].sharing == Sharing::Process;
         let is_its = |slice: &u32| own || slice % team.size.max(1) == me;
         let in_turn = || (0..count).filter(is_its).collect();
         if let FirstTouch::Team(_) = self.memory[region].first_touch {
@@ -300,9 +318,11 @@ impl Plan {
     }
 }
 
-/// Whether a team has a step on a region.
-fn uses(team: &TeamPlan, region: usize) -> bool {
-    team.ops.iter().flat_map(used).any(|(used, _)| used as usize == region)
+impl TeamPlan {
+    /// Whether it has a step on a region.
+    pub fn uses(&self, region: usize) -> bool {
+        self.ops.iter().flat_map(used).any(|(used, _)| used as usize == region)
+    }
 }
 
 /// The regions of an operation, and which of their slices.

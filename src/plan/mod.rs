@@ -24,12 +24,16 @@ mod resolve;
 mod scheduling;
 mod scope;
 mod show;
+mod space;
 mod spawn;
+mod sync;
 mod traffic;
 
 pub use error::{PlanError, Refusal};
 pub use owners::{Owner, Usage};
 pub use show::show;
+pub use space::Space;
+pub use sync::{Act, SyncOp, SyncPlan, SyncSort};
 
 use crate::base::{CpuId, CpuList, NodeId, Place};
 use crate::host::Host;
@@ -71,6 +75,8 @@ pub struct Plan {
     pub instances: u32,
     /// Whether instances are processes of their own; else there is one, in the caller's process.
     pub own_processes: bool,
+    /// Those of each instance; empty: it is one.
+    pub processes: Vec<ProcessPlan>,
     /// By instance; empty: they are in our own.
     pub cgroups: Vec<CgroupPlan>,
     /// The directory of our own, below which they are.
@@ -79,6 +85,7 @@ pub struct Plan {
     pub copies: u32,
     pub channels: Vec<ChannelPlan>,
     pub memory: Vec<MemoryPlan>,
+    pub syncs: Vec<SyncPlan>,
     pub teams: Vec<TeamPlan>,
     /// Lines of the profile by team and operation, from 1; empty if it was built in Rust.
     pub lines: Vec<Vec<u32>>,
@@ -115,6 +122,15 @@ pub struct ConditionPlan {
     pub about: String,
 }
 
+/// A process of each instance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessPlan {
+    pub name: String,
+    pub about: String,
+    /// The teams whose threads it has, at least one (positions in `Plan::teams`).
+    pub teams: Vec<u32>,
+}
+
 /// The cgroup of an instance; `None` leaves what the kernel has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CgroupPlan {
@@ -126,8 +142,8 @@ pub struct CgroupPlan {
     pub period_ns: u64,
 }
 
-/// A region of memory in each instance, or one for all: `count` slices of `slice_bytes` each, one
-/// behind the other.
+/// A region of memory in each process, in each instance, or one for all: `count` slices of
+/// `slice_bytes` each, one behind the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MemoryPlan {
     pub name: String,
@@ -189,6 +205,8 @@ pub enum HugePages {
 pub enum Sharing {
     /// The threads of a process.
     Process,
+    /// The processes of an instance.
+    Instance,
     /// All processes of the run.
     All,
 }
@@ -322,6 +340,8 @@ pub enum Op {
     },
     /// A step on memory.
     Use(Box<Use>),
+    /// A step at a barrier, a lock, a group commit or a safepoint, or the end of its block.
+    Sync(Box<SyncOp>),
     Measure {
         measure: u32,
     },
@@ -458,25 +478,9 @@ impl Plan {
 }
 
 impl Plan {
-    /// The copies that share an address space and its threads: those of an instance, or of
-    /// process teams each copy for itself, or all.
-    pub fn groups(&self) -> Vec<std::ops::Range<u32>> {
-        let each = match (self.own_processes, self.has_processes()) {
-            (true, _) => self.copies / self.instances.max(1),
-            (false, true) => 1,
-            (false, false) => self.copies,
-        };
-        (0..self.copies / each.max(1)).map(|group| group * each..(group + 1) * each).collect()
-    }
-
     /// The line of the profile that an operation of a team comes from.
     pub fn line(&self, team: usize, op: usize) -> Option<u32> {
         self.lines.get(team)?.get(op).copied()
-    }
-
-    /// The instance that a copy belongs to.
-    pub fn instance(&self, copy: u32) -> u32 {
-        copy / (self.copies / self.instances.max(1)).max(1)
     }
 }
 

@@ -6,7 +6,7 @@
 
 mod regions;
 
-use super::{CheckedLimit, Form, Needs, Plan, Refusal};
+use super::{CheckedLimit, Form, Needs, Plan, Refusal, Space, SyncPlan};
 use crate::base::unit;
 use crate::host::{CgroupLimit, Host, Limits};
 use crate::record::Layout;
@@ -29,7 +29,7 @@ const MAPPINGS_RESERVE: u64 = 512;
 
 /// The needs of a plan.
 pub(super) fn of(plan: &Plan) -> Needs {
-    let copies = u64::from(plan.copies);
+    let (copies, spaces) = (u64::from(plan.copies), plan.spaces());
     let mut descriptors = 0;
     for channel in &plan.channels {
         let Some(kind) = find(&channel.kind) else {
@@ -37,12 +37,12 @@ pub(super) fn of(plan: &Plan) -> Needs {
         };
         descriptors += u64::from(kind.descriptors) * u64::from(channel.count);
     }
-    // A leader makes the channels of one copy, forks its tasks, and closes them before the next
-    // copy. Threads of one process need the channels of all copies at once.
-    let open_copies = if plan.has_processes() { 1 } else { copies };
+    // A leader makes the channels of the copies that share an address space, forks their tasks, and
+    // closes them before the next.
+    let open_copies = spaces.first().map_or(0, |space| space.copies.len() as u64);
     let mut memory_bytes = Layout::new(plan.layout_spec(PAGE_BYTES)).bytes as u64;
     memory_bytes = memory_bytes.saturating_add(regions::bytes(plan));
-    let mut threads = 0;
+    memory_bytes += copies * plan.syncs.iter().map(SyncPlan::own_bytes).sum::<u64>();
     for team in &plan.teams {
         let tasks = u64::from(team.size) * copies;
         let own_bytes = match team.form {
@@ -50,10 +50,8 @@ pub(super) fn of(plan: &Plan) -> Needs {
             Form::Processes => PROCESS_BYTES,
         };
         memory_bytes += tasks * (own_bytes + u64::from(team.buffer_bytes));
-        if team.form == Form::Threads {
-            threads += tasks;
-        }
     }
+    let threads = spaces.iter().map(|space| threads(plan, space)).max().unwrap_or(0);
     Needs {
         tasks: plan.n_tasks(),
         open_files: OPEN_FILES_RESERVE + descriptors * open_copies,
@@ -63,10 +61,19 @@ pub(super) fn of(plan: &Plan) -> Needs {
     }
 }
 
-/// Beside process teams, the thread teams of each copy have a process of their own.
+/// The threads of an address space.
+fn threads(plan: &Plan, space: &Space) -> u64 {
+    let teams = space.teams.iter().map(|team| &plan.teams[*team]);
+    let threads = teams.filter(|team| team.form == Form::Threads);
+    threads.map(|team| u64::from(team.size)).sum::<u64>() * space.copies.len() as u64
+}
+
+/// The main threads of processes of threads, which start these and are tasks besides them.
 fn thread_hosts(plan: &Plan) -> u64 {
-    let has_threads = plan.teams.iter().any(|team| team.form == Form::Threads);
-    if has_threads && plan.has_processes() { u64::from(plan.copies) } else { 0 }
+    if !plan.has_processes() {
+        return 0;
+    }
+    plan.spaces().iter().filter(|space| threads(plan, space) > 0).count() as u64
 }
 
 /// Fills in the limits that leave room; refuses for each that does not.

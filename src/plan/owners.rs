@@ -11,7 +11,8 @@ pub enum Usage {
     /// All of it by everybody who does: it has one slice, or no step names any.
     Whole,
     /// By slice: the one task in each instance that names it; `None` of a slice that nobody names,
-    /// or several, or that a step uses together with all others.
+    /// or several, or that a step uses together with all others, or that each of several processes
+    /// has for itself.
     Slices(Vec<Option<Owner>>),
 }
 
@@ -75,11 +76,14 @@ impl Plan {
                 }
             }
         }
+        if self.n_mappings(index as usize) > 1 {
+            return Usage::Slices(vec![None; named.len()]);
+        }
         if region.count == 1 || !names_any {
             return Usage::Whole;
         }
         let copies = match region.sharing {
-            Sharing::Process => self.copies / self.instances.max(1),
+            Sharing::Process | Sharing::Instance => self.copies / self.instances.max(1),
             Sharing::All => self.copies,
         };
         // What a task of one copy names, those of the others do too.
@@ -163,6 +167,24 @@ mod tests {
         let shared = format!("shared = 'all'\n{own}");
         check("", &shared, "a.0 a.1 a.2");
         check("instances = 2\n", &shared, "- - -");
+    }
+
+    #[test]
+    fn processes() {
+        let text = |shared: &str, other: &str| {
+            let own = team("a", 3, "{ sweep = 'area[me]' }");
+            let other = team("b", 1, other);
+            let text = format!("shared = '{shared}'\n[process.a]\n[process.b]\n{own}{other}");
+            ["a", "b"].into_iter().fold(text, |text, name| {
+                let head = format!("[team.{name}]\n");
+                text.replace(&head, &format!("{head}process = '{name}'\n"))
+            })
+        };
+        let (spin, sweep) = ("{ spin = '1us' }", "{ sweep = 'area[2]' }");
+        check("", &text("process", spin), "a.0 a.1 a.2");
+        check("", &text("process", sweep), "- - -");
+        check("", &text("instance", sweep), "a.0 a.1 -");
+        check("instances = 2\n", &text("instance", sweep), "a.0 a.1 -");
     }
 
     #[test]

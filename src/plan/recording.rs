@@ -2,7 +2,7 @@
 //!
 //! Coordinator and leader each compute it, and must come to the same. Must not know: the memory.
 
-use super::{ChannelPlan, Plan};
+use super::{Act, ChannelPlan, Plan, TeamPlan};
 use crate::record::{layout, stamp};
 use crate::step::channel;
 
@@ -19,9 +19,11 @@ impl Plan {
             allowed: cpu.allowed,
         };
         let team = |team: &super::TeamPlan| layout::Team {
-            receives: team.receives,
+            receives: team.receives || !team.syncs().is_empty(),
             measures: team.measures.clone(),
             paces: team.ops.iter().filter_map(super::Op::paced).count(),
+            syncs: sync_names(self, team),
+            pauses: pauses(self, team),
         };
         layout::Spec {
             cpus: self.cpus.iter().map(cpu).collect(),
@@ -32,8 +34,9 @@ impl Plan {
                 .iter()
                 .map(|it| channel_spec(it, self.traces_origins()))
                 .collect(),
+            sync_bytes: self.syncs.iter().map(|it| it.state_bytes(self.cpu_numbers())).collect(),
             copies: self.copies as usize,
-            instances: self.instances as usize,
+            spaces: self.n_spaces(),
             n_regions: self.memory.len(),
             page_bytes,
         }
@@ -43,6 +46,19 @@ impl Plan {
 /// Entries of a ring whose stamps tell when requests arrived: of a message behind so many others,
 /// that is lost. One has 128 KiB.
 const ORIGINS: usize = 4096;
+
+/// The objects that a team comes to.
+fn sync_names(plan: &Plan, team: &TeamPlan) -> Vec<String> {
+    let names = team.syncs().into_iter().map(|object| &plan.syncs[object as usize].name);
+    names.cloned().collect()
+}
+
+/// The safepoints in whose pauses a team helps.
+fn pauses(plan: &Plan, team: &TeamPlan) -> Vec<String> {
+    let helps = |object: &u32| team.acts_at(*object).any(|act| *act == Act::Pause);
+    let objects = team.syncs().into_iter().filter(helps);
+    objects.map(|object| plan.syncs[object as usize].name.clone()).collect()
+}
 
 fn channel_spec(plan: &ChannelPlan, origins: bool) -> layout::Channel {
     let kind = channel::find(&plan.kind);

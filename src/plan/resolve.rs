@@ -74,14 +74,14 @@ pub(super) fn nodes(profile: &Profile, scope: &Scope, faults: &mut Vec<Fault>) -
     number::whole(nodes, &wanted, scope, faults).map(|nodes| nodes as u32)
 }
 
-/// Address spaces, if the profile wants any of their own; `None` only with a fault.
+/// Instances, if the profile wants processes of their own; `None` only with a fault.
 pub(super) fn instances(
     profile: &Profile,
     scope: &Scope,
     faults: &mut Vec<Fault>,
 ) -> Option<Option<u32>> {
     let Some(instances) = &profile.instances else {
-        return Some(None);
+        return Some((!profile.processes.is_empty()).then_some(1));
     };
     let wanted = Wanted::count("instances", 1, TASKS_MAX);
     number::whole(instances, &wanted, scope, faults).map(|instances| Some(instances as u32))

@@ -15,6 +15,8 @@ use crate::base::{CpuList, NodeId};
 use crate::step::channel::find;
 use std::collections::HashSet;
 
+mod sync;
+
 const WIDTH: usize = 96;
 /// Of a longer pattern of CPUs only so many are printed.
 const CPUS_SHOWN: usize = 16;
@@ -37,8 +39,15 @@ pub fn show(plan: &Plan) -> String {
         let each = if plan.instances == 1 { "" } else { " in each instance" };
         lines.line(0, &format!("memory{each}"));
     }
-    for it in &plan.memory {
-        lines.line(1, &region(it));
+    for (index, it) in plan.memory.iter().enumerate() {
+        lines.line(1, &(region(it) + &processes_of(index, plan)));
+    }
+    if !plan.syncs.is_empty() {
+        lines.blank();
+        lines.line(0, &format!("sync objects{}", in_each_copy(plan)));
+    }
+    for it in &plan.syncs {
+        lines.line(1, &sync::object(it));
     }
     for it in &plan.teams {
         lines.blank();
@@ -119,7 +128,20 @@ fn head(plan: &Plan, lines: &mut Lines) {
     if plan.own_processes {
         let instances = counted(plan.instances.into(), "instance");
         let cgroup = if plan.cgroups.is_empty() { "" } else { ", each in a cgroup of its own" };
-        lines.line(1, &format!("process  {instances}, each an address space of its own{cgroup}"));
+        let each = match plan.n_processes() {
+            1 => "each an address space of its own".to_owned(),
+            n => format!("each {n} address spaces"),
+        };
+        lines.line(1, &format!("process  {instances}, {each}{cgroup}"));
+    }
+    for process in &plan.processes {
+        let teams = process.teams.iter().map(|team| plan.teams[*team as usize].name.as_str());
+        let teams: Vec<&str> = teams.collect();
+        let about = match process.about.as_str() {
+            "" => String::new(),
+            about => format!(": {about}"),
+        };
+        lines.line(2, &format!("{} ({}){about}", process.name, teams.join(", ")));
     }
     lines.line(1, &format!("tasks    {tasks}"));
     lines.line(1, &format!("machine  {}", machine(plan)));
@@ -252,6 +274,7 @@ fn program(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
         match op {
             _ if ends => depth -= 1,
             Op::Again { .. } | Op::EndMeasure { .. } | Op::Leave { .. } => depth -= 1,
+            Op::Sync(it) if !it.act.comes() => depth -= 1,
             _ => lines.line(depth, &step(op, team, plan)),
         }
         if matches!(
@@ -264,6 +287,9 @@ fn program(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
         ) && !ends
         {
             depth += 1;
+        }
+        if let Op::Sync(it) = op {
+            depth += usize::from(it.act.opens());
         }
     }
 }
@@ -282,6 +308,7 @@ fn step(op: &Op, team: &TeamPlan, plan: &Plan) -> String {
         Op::Spawn { team } => format!("spawn {}", plan.teams[*team as usize].name),
         Op::Join { team } => format!("join {}", plan.teams[*team as usize].name),
         Op::Use(it) => use_of_memory(it, plan),
+        Op::Sync(it) => sync::step(it, plan),
         Op::Forever { .. } => "forever".to_owned(),
         Op::Measure { measure } => format!("measure {}", team.measures[*measure as usize]),
         Op::Work { kind, amount, spread } => {
@@ -338,6 +365,17 @@ fn use_of_memory(it: &Use, plan: &Plan) -> String {
     text
 }
 
+/// The processes that have a region each for themselves, where an instance has several.
+fn processes_of(region: usize, plan: &Plan) -> String {
+    let numbers = 0..plan.processes.len();
+    let having = numbers.filter(|process| plan.has(*process, region));
+    let names: Vec<&str> = having.map(|process| plan.processes[process].name.as_str()).collect();
+    match plan.memory[region].sharing {
+        Sharing::Process if !names.is_empty() => format!(", in {}", names.join(" and in ")),
+        _ => String::new(),
+    }
+}
+
 fn region(region: &MemoryPlan) -> String {
     let slices = match region.count {
         1 => String::new(),
@@ -374,6 +412,7 @@ fn region(region: &MemoryPlan) -> String {
     };
     let shared = match region.sharing {
         Sharing::Process => "",
+        Sharing::Instance => ", one for the processes of an instance",
         Sharing::All => ", one for all processes",
     };
     let size = unit::bytes(region.slice_bytes as f64);

@@ -13,7 +13,7 @@ pub(super) fn check(pattern: &Pattern, faults: &mut Vec<Fault>) {
         let spawns =
             steps(pattern, |op| matches!(op, Op::Spawn { team } if *team as usize == index));
         if team.spawned {
-            spawned(team, declared, &spawns, faults);
+            spawned(pattern, index, declared, &spawns, faults);
         }
     }
     joins(pattern, faults);
@@ -40,7 +40,14 @@ fn steps<'a>(pattern: &Pattern<'a>, wanted: impl Fn(&Op) -> bool) -> Vec<At<'a>>
     found
 }
 
-fn spawned(team: &TeamPlan, declared: Span, spawns: &[At<'_>], faults: &mut Vec<Fault>) {
+fn spawned(
+    pattern: &Pattern,
+    index: usize,
+    declared: Span,
+    spawns: &[At<'_>],
+    faults: &mut Vec<Fault>,
+) {
+    let team = &pattern.teams[index];
     let name = &team.name;
     let [spawn] = spawns else {
         let (span, message, help) = match spawns {
@@ -80,6 +87,10 @@ fn spawned(team: &TeamPlan, declared: Span, spawns: &[At<'_>], faults: &mut Vec<
             "a team starts once: move the step out",
         );
     }
+    if !pattern.in_one_process(index, spawn.index) {
+        let message = format!("team `{name}` is in another process than who spawns it");
+        fault(message, "a task can only start threads of its own process");
+    }
     if team.form == Form::Processes || spawn.team.form == Form::Processes {
         fault(
             "only threads can be spawned, by threads".to_owned(),
@@ -94,9 +105,10 @@ fn joins(pattern: &Pattern, faults: &mut Vec<Fault>) {
         let Op::Join { team } = join.team.ops[join.op] else { continue };
         let joined = &pattern.teams[team as usize];
         let name = &joined.name;
-        let (message, help) = if join.team.form == Form::Processes {
+        let is_far = !pattern.in_one_process(team as usize, join.index);
+        let (message, help) = if is_far || join.team.form == Form::Processes {
             let message = format!("team `{name}` has another address space than who joins it");
-            (message, "make the team that joins it threads")
+            (message, "make the team that joins it threads of its process")
         } else if waits_for(pattern, team as usize, &join) {
             let message = format!("this join would never end: team `{name}` only ends after it");
             (message, "spawn a team before it is joined, and let none wait for itself")

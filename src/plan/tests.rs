@@ -4,8 +4,10 @@ mod faults;
 mod flow_faults;
 mod memory_faults;
 mod plans;
+mod processes;
 mod property;
 mod refusals;
+mod sync;
 
 use super::{Overrides, Plan, PlanError};
 use crate::host::{Host, Topology};

@@ -104,13 +104,37 @@ pub(super) struct MemberFault {
     pub message: String,
 }
 
+/// Members of a team that come to a sync object, all as often.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Visit {
+    pub object: u32,
+    pub team: usize,
+    pub op: usize,
+    /// The first of these members, and how many there are.
+    pub me: u32,
+    pub members: u32,
+    /// How often each comes; more than 0.
+    pub rounds: u128,
+}
+
 /// All channels of one copy, and the first fault of each operation.
 pub(super) fn of(teams: &[TeamPlan], channels: &[ChannelPlan]) -> (Vec<Traffic>, Vec<MemberFault>) {
+    let (traffic, _, faults) = walk(teams, channels);
+    (traffic, faults)
+}
+
+/// The same, with who comes to which sync object.
+pub(super) fn walk(
+    teams: &[TeamPlan],
+    channels: &[ChannelPlan],
+) -> (Vec<Traffic>, Vec<Visit>, Vec<MemberFault>) {
     let mut traffic = vec![Traffic::default(); channels.len()];
-    let mut faults = Vec::new();
+    let (mut visits, mut faults) = (Vec::new(), Vec::new());
     for (index, team) in teams.iter().enumerate() {
         let mut walk = Walk {
+            index,
             team,
+            visits: &mut visits,
             channels,
             traffic: &mut traffic,
             faulty: vec![None; team.ops.len()],
@@ -126,7 +150,7 @@ pub(super) fn of(teams: &[TeamPlan], channels: &[ChannelPlan]) -> (Vec<Traffic>,
             message.map(|message| MemberFault { team: index, op, message })
         }));
     }
-    (traffic, faults)
+    (traffic, visits, faults)
 }
 
 impl Plan {
@@ -164,6 +188,9 @@ fn depends_on_member(ops: &[Op]) -> bool {
 }
 
 struct Walk<'a> {
+    /// The number of the team.
+    index: usize,
+    visits: &'a mut Vec<Visit>,
     team: &'a TeamPlan,
     channels: &'a [ChannelPlan],
     traffic: &'a mut [Traffic],
@@ -218,8 +245,7 @@ impl Walk<'_> {
                         continue;
                     }
                     Some(n) => {
-                        let end = op.end().map(|end| (end as usize, rounds.saturating_mul(n)));
-                        around.extend(end);
+                        around.extend(op.end().map(|end| (end as usize, rounds.saturating_mul(n))));
                     }
                     None => {}
                 },
@@ -240,6 +266,13 @@ impl Walk<'_> {
                 }
                 Op::Again { .. } | Op::Measure { .. } | Op::EndMeasure { .. } => {}
                 Op::Spawn { .. } | Op::Join { .. } => {}
+                Op::Sync(it) => {
+                    if it.act.comes() && rounds > 0 {
+                        let (team, members) = (self.index, alike as u32);
+                        let object = it.object;
+                        self.visits.push(Visit { object, team, op: at, me, members, rounds });
+                    }
+                }
             }
             at += 1;
         }

@@ -7,11 +7,13 @@
 use crate::base::Unit;
 use crate::profile::expr::Node;
 use crate::profile::{
-    Action, Address, Arm, Channel, Choice, Condition, Deadline, Expr, Faults, Flow, Param,
-    ParamValue, Placement, Profile, Region, Scheduling, Source, Spread, Step, Team, Use, Watch,
-    Which, Word,
+    Action, Address, Channel, Choice, Condition, Deadline, Expr, Faults, Param, ParamValue,
+    Placement, Process, Profile, Region, Scheduling, Source, Step, Team, Use, Watch, Which, Word,
 };
 use std::time::Duration;
+
+mod flow;
+mod sync;
 
 impl From<&str> for Word {
     fn from(text: &str) -> Word {
@@ -104,6 +106,8 @@ impl Profile {
             conditions: Vec::new(),
             channels: Vec::new(),
             memory: Vec::new(),
+            processes: Vec::new(),
+            syncs: Vec::new(),
             teams: Vec::new(),
         }
     }
@@ -164,6 +168,12 @@ impl Profile {
     /// Address spaces that each run the whole pattern.
     pub fn instances(mut self, instances: impl Into<Expr>) -> Profile {
         self.instances = Some(instances.into());
+        self
+    }
+
+    /// A process of each instance; teams are threads of it if their `process` is its name.
+    pub fn process(mut self, name: &str) -> Profile {
+        self.processes.push(Process { name: name.to_owned(), span: 0..0, about: String::new() });
         self
     }
 
@@ -284,6 +294,7 @@ impl Team {
             span: 0..0,
             size: size.into(),
             form: Word::from("threads"),
+            process: None,
             background: false,
             start: Word::from("gate"),
             placement: Placement::default(),
@@ -397,52 +408,8 @@ impl Step {
         Action::Measure { name, from: None, steps }.into()
     }
 
-    /// The same with the time since the request arrived (`arrive`).
-    pub fn measure_from_arrival(name: &str, steps: impl IntoIterator<Item = Step>) -> Step {
-        let steps = steps.into_iter().collect();
-        Action::Measure { name: Word::from(name), from: Some(Word::from("arrival")), steps }.into()
-    }
-
     pub fn during(time: impl Into<Expr>, steps: impl IntoIterator<Item = Step>) -> Step {
         Action::During { time: time.into(), steps: steps.into_iter().collect() }.into()
-    }
-
-    /// Of this share of the team: `fixed`, `rotating` or `random` members.
-    pub fn active(
-        share: impl Into<Expr>,
-        choose: &str,
-        steps: impl IntoIterator<Item = Step>,
-    ) -> Step {
-        let (share, choose) = (share.into(), Word::from(choose));
-        let steps = steps.into_iter().collect();
-        Action::Flow(Box::new(Flow::Active { share, choose, steps })).into()
-    }
-
-    /// One of the arms, `random` or from a `deck`.
-    pub fn choose(deal: &str, arms: impl IntoIterator<Item = Arm>) -> Step {
-        let (arms, deal) = (arms.into_iter().collect(), Word::from(deal));
-        Action::Flow(Box::new(Flow::Choose { arms, deal })).into()
-    }
-
-    /// At equal distances of time until the run ends.
-    pub fn every(period: impl Into<Expr>, steps: impl IntoIterator<Item = Step>) -> Step {
-        let (period, steps) = (period.into(), steps.into_iter().collect());
-        Action::Flow(Box::new(Flow::Every { period, offset: None, count: None, steps })).into()
-    }
-
-    /// So often a second: `poisson`, `constant` or `burst`.
-    pub fn arrive(
-        rate: impl Into<Expr>,
-        pattern: &str,
-        steps: impl IntoIterator<Item = Step>,
-    ) -> Step {
-        let (rate, pattern, burst, awake) = (rate.into(), Word::from(pattern), None, None);
-        let steps = steps.into_iter().collect();
-        Action::Flow(Box::new(Flow::Arrive { rate, pattern, burst, awake, steps })).into()
-    }
-
-    pub fn arm(weight: impl Into<Expr>, steps: impl IntoIterator<Item = Step>) -> Arm {
-        Arm { weight: weight.into(), steps: steps.into_iter().collect() }
     }
 
     pub fn spawn(team: &str) -> Step {
@@ -488,13 +455,5 @@ impl Step {
     /// Burns or passes time: `spin`, `work`, `sleep`.
     pub fn act(verb: &str, amount: impl Into<Expr>) -> Step {
         Action::Act { verb: Word::from(verb), amount: amount.into(), spread: None }.into()
-    }
-
-    /// Lets the amount of such a step vary: `lognormal`, `exponential`, `uniform`.
-    pub fn spread(mut self, of: &str, cv: impl Into<Expr>) -> Step {
-        if let Action::Act { spread, .. } = &mut self.action {
-            *spread = Some(Spread { of: Word::from(of), cv: Some(cv.into()) });
-        }
-        self
     }
 }

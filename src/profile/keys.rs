@@ -124,6 +124,16 @@ pub const PROFILE: &[KeyRow] = &[
     row("param", Form::Table(&[]), Means("none"), "values that the command line can set"),
     row("channel", Form::Table(&[]), Means("none"), "ways for tasks to wake each other"),
     row("memory", Form::Table(&[]), Means("none"), "regions of memory"),
+    row(
+        "process",
+        Form::Table(&[]),
+        Means("an instance is one process"),
+        "the processes of each instance, of which there is one unless `instances` says more",
+    ),
+    row("barrier", Form::Table(&[]), Means("none"), "where tasks wait for each other"),
+    row("lock", Form::Table(&[]), Means("none"), "what one task has at a time"),
+    row("commit", Form::Table(&[]), Means("none"), "group commits, as a database's log"),
+    row("safepoint", Form::Table(&[]), Means("none"), "where the world is stopped, as for a GC"),
     row("team", Form::Table(&[]), Required("[team.NAME]"), "identical tasks"),
 ];
 
@@ -239,14 +249,66 @@ pub const MEMORY: &[KeyRow] = &[
         "shared",
         Form::Word(SHARINGS),
         Default("\"process\""),
-        "by the threads of each process, or by all processes",
+        "by the threads of each process, by all processes of an instance that use it, or by all \
+         processes",
     ),
 ];
+
+/// The keys of `[process.NAME]`.
+pub const PROCESS: &[KeyRow] =
+    &[row("about", Form::Text, Means("nothing is said"), "what it stands for, for `plan`")];
+
+/// What libgomp spins by default (libgomp/config/linux/wait.h), and where threads outnumber CPUs.
+pub const SPINS: u32 = 300_000;
+pub const SPINS_CROWDED: u32 = 1_000;
+
+/// The keys of `[barrier.NAME]`.
+pub const BARRIER: &[KeyRow] = &[
+    row("kind", Form::Word(&[]), Default("\"spin_then_futex\""), "how it waits"),
+    row(
+        "spins",
+        between(0.0, 4e9),
+        Default("300000"),
+        "rounds that it spins first; at most 1000 where its tasks outnumber their CPUs",
+    ),
+    row(
+        "parties",
+        number(Unit::Count, 1.0),
+        Means("all tasks of a copy that come to it"),
+        "tasks that make a round complete",
+    ),
+];
+
+/// The keys of `[lock.NAME]`.
+pub const LOCK: &[KeyRow] = &[
+    row("kind", Form::Word(&[]), Default("\"futex\""), "what is locked, and how it waits"),
+    row("count", number(Unit::Count, 1.0), Default("1"), "number of locks"),
+];
+
+/// The keys of `[commit.NAME]`.
+pub const COMMIT: &[KeyRow] = &[
+    row(
+        "flush",
+        number(Unit::Time, 0.0),
+        Required("\"200us\""),
+        "what a leader holds its group for",
+    ),
+    row("by", Form::Word(FLUSHES), Default("\"sleep\""), "how the leader passes that time"),
+];
+
+/// The keys of `[safepoint.NAME]`.
+pub const SAFEPOINT: &[KeyRow] = &[];
 
 /// The keys of `[team.NAME]`.
 pub const TEAM: &[KeyRow] = &[
     row("size", number(Unit::Count, 1.0), Required("1"), "number of tasks"),
     row("as", Form::Word(FORMS), Default("\"threads\""), "what each task is"),
+    row(
+        "process",
+        Form::Word(&[]),
+        Means("that of its instance"),
+        "the `[process.NAME]` whose threads they are; where there are any, each team names one",
+    ),
     row(
         "start",
         Form::Word(STARTS),
@@ -312,7 +374,11 @@ pub const STARTS: &[&str] = &["gate", "spawned"];
 /// Huge pages of a region.
 pub const HUGES: &[&str] = &["always", "never", "leave"];
 /// Who shares a region.
-pub const SHARINGS: &[&str] = &["process", "all"];
+pub const SHARINGS: &[&str] = &["process", "instance", "all"];
+/// How the leader of a group commit passes its time.
+pub const FLUSHES: &[&str] = &["sleep", "spin"];
+/// How a lock is had.
+pub const MODES: &[&str] = &["read", "write"];
 /// What a step does with memory.
 pub const ACCESSES: &[&str] = &["read", "write", "modify", "zero"];
 /// Over what a team can be spread.
@@ -358,6 +424,18 @@ const SKEW: KeyRow = row(
     Form::Number { unit: Some(Unit::Share), min: 0.0, max: 10.0 },
     Means("all lines alike"),
     "exponent of a Zipf distribution: the larger, the more often the same lines",
+);
+const SKEW_OF_LOCKS: KeyRow = row(
+    "skew",
+    Form::Number { unit: Some(Unit::Share), min: 0.0, max: 10.0 },
+    Means("all locks alike"),
+    "exponent of a Zipf distribution of `[any]`: the larger, the more often the same locks",
+);
+const MODE: KeyRow = row(
+    "mode",
+    Form::Word(MODES),
+    Default("\"write\""),
+    "with others that read, or alone; for kinds that tell them apart",
 );
 const FROM: KeyRow = row("from", Form::Address, Required("\"b[me]\""), "what is read");
 const FROM_ARRIVAL: KeyRow = row(
@@ -565,6 +643,48 @@ pub const VERBS: &[VerbRow] = &[
         options: &[FROM, AND],
         example: "{ triad = \"a[me]\", from = \"b[me]\", and = \"c[me]\" }",
         about: "STREAM's triad: a = b + s c",
+    },
+    VerbRow {
+        verb: "barrier",
+        form: Form::Word(&[]),
+        options: &[],
+        example: "{ barrier = \"phase\" }",
+        about: "wait until all have come here",
+    },
+    VerbRow {
+        verb: "lock",
+        form: Form::Address,
+        options: &[SKEW_OF_LOCKS, MODE, STEPS],
+        example: "{ lock = \"rows[any]\", skew = 0.9, steps = [ ... ] }",
+        about: "do the steps with a lock held",
+    },
+    VerbRow {
+        verb: "commit",
+        form: Form::Word(&[]),
+        options: &[],
+        example: "{ commit = \"log\" }",
+        about: "wait until a group is flushed that one belongs to, or lead one",
+    },
+    VerbRow {
+        verb: "safepoint",
+        form: Form::Word(&[]),
+        options: &[],
+        example: "{ safepoint = \"gc\" }",
+        about: "look whether a pause was asked for, and wait for its end",
+    },
+    VerbRow {
+        verb: "collect",
+        form: Form::Word(&[]),
+        options: &[],
+        example: "{ collect = \"gc\" }",
+        about: "ask for a pause, and wait for its end",
+    },
+    VerbRow {
+        verb: "pause",
+        form: Form::Word(&[]),
+        options: &[STEPS],
+        example: "{ pause = \"gc\", steps = [ ... ] }",
+        about: "wait for a pause, and do the steps in it; all who do so end it",
     },
     VerbRow {
         verb: "measure",

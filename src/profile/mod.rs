@@ -17,12 +17,14 @@ mod on;
 mod parse;
 mod print;
 pub mod reference;
+mod sync;
 
 pub use bind::{Bound, Setting, SettingError};
 pub use expr::{Expr, Span};
 pub use fault::{Fault, Faults};
 pub use flow::{Arm, Flow};
 pub use on::On;
+pub use sync::{Sort, SyncAct, SyncObject, SyncStep, SyncVerb};
 
 use crate::base::Unit;
 
@@ -54,6 +56,10 @@ pub struct Profile {
     pub conditions: Vec<Condition>,
     pub channels: Vec<Channel>,
     pub memory: Vec<Region>,
+    /// The processes of each instance; empty: it is one.
+    pub processes: Vec<Process>,
+    /// Barriers, locks, group commits and safepoints.
+    pub syncs: Vec<SyncObject>,
     pub teams: Vec<Team>,
 }
 
@@ -172,8 +178,17 @@ pub struct Region {
     pub policy: Word,
     /// `always`, `never`, `leave`.
     pub huge: Word,
-    /// `process`, `all`.
+    /// `process`, `instance`, `all`.
     pub shared: Word,
+}
+
+/// An address space of each instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    pub name: String,
+    pub span: Span,
+    /// What it stands for; may be empty.
+    pub about: String,
 }
 
 /// Identical tasks.
@@ -184,6 +199,8 @@ pub struct Team {
     pub size: Expr,
     /// `threads` (default) or `processes`.
     pub form: Word,
+    /// Name of the process whose threads they are.
+    pub process: Option<Word>,
     /// Its members do not keep the run going: it ends when the foreground teams have ended.
     pub background: bool,
     /// `gate` (default) or `spawned`.
@@ -284,6 +301,8 @@ pub enum Action {
     },
     /// Use memory.
     Use(Box<Use>),
+    /// Meet others at a barrier, a lock, a group commit or a safepoint.
+    Sync(Box<SyncStep>),
     /// Any step that only burns or passes time, by its verb (`spin`, `work`, `sleep`): the rows of
     /// `step::work` say which verbs exist and what their amount counts.
     Act {

@@ -12,6 +12,7 @@ mod number;
 mod param;
 mod reader;
 mod steps;
+mod sync;
 mod team;
 #[cfg(test)]
 mod tests;
@@ -106,6 +107,11 @@ impl Reader<'_> {
             Some((_, value)) => self.memory(value),
             None => Vec::new(),
         };
+        let processes = match table.entry("process") {
+            Some((_, value)) => self.processes(value),
+            None => Vec::new(),
+        };
+        let syncs = self.syncs(table);
         let teams = match self.required(table, "team") {
             Some(value) => self.teams(value),
             None => Vec::new(),
@@ -126,6 +132,8 @@ impl Reader<'_> {
             conditions: self.conditions(table),
             channels,
             memory,
+            processes,
+            syncs,
             teams,
         }
     }

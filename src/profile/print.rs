@@ -7,9 +7,11 @@ use crate::base::Unit;
 use crate::profile::keys::{FACTS, is_name};
 use crate::profile::{
     Action, Address, Arm, Cgroup, Channel, Choice, Condition, Expr, Flow, Param, ParamValue,
-    Profile, Region, Step, Team, Use, Which, Word,
+    Process, Profile, Region, Step, Team, Use, Which, Word,
 };
 use std::fmt::Write;
+
+mod sync;
 
 impl Profile {
     /// The profile in the language of its files.
@@ -44,6 +46,8 @@ impl Profile {
         }
         self.channels.iter().for_each(|channel| print_channel(&mut out, channel));
         self.memory.iter().for_each(|region| print_region(&mut out, region));
+        self.processes.iter().for_each(|process| print_process(&mut out, process));
+        self.syncs.iter().for_each(|object| sync::print_object(&mut out, object));
         self.teams.iter().for_each(|team| print_team(&mut out, team));
         out
     }
@@ -205,12 +209,20 @@ fn print_region(out: &mut String, region: &Region) {
     }
 }
 
+fn print_process(out: &mut String, process: &Process) {
+    let _ = writeln!(out, "\n[process.{}]", key(&process.name));
+    if !process.about.is_empty() {
+        line(out, "about", &quoted(&process.about));
+    }
+}
+
 fn print_team(out: &mut String, team: &Team) {
     let _ = writeln!(out, "\n[team.{}]", key(&team.name));
     line(out, "size", &number(&team.size));
     if team.form.text != "threads" {
         line(out, "as", &word(&team.form));
     }
+    optional(out, "process", team.process.as_ref().map(word));
     if team.background {
         line(out, "background", "true");
     }
@@ -273,6 +285,7 @@ fn step(step: &Step, depth: usize) -> String {
         Action::Spawn { team } => inline(&[("spawn", word(team))]),
         Action::Join { team } => inline(&[("join", word(team))]),
         Action::Use(it) => use_of_memory(it),
+        Action::Sync(it) => sync::step(it, depth),
         Action::Act { verb, amount, spread } => {
             let verb = key(&verb.text);
             let mut fields = vec![(verb.as_str(), number(amount))];

@@ -6,8 +6,8 @@
 use crate::base::unit;
 use crate::profile::expr::Function;
 use crate::profile::keys::{
-    ACT, ARM, Absent, CGROUP, CHANNEL, CONDITION, DEADLINE, FACTS, Form, KeyRow, MEMBER, MEMORY,
-    NUMBER_MAX, PARAM, PROFILE, TEAM, UCLAMP, VERBS,
+    ACT, ARM, Absent, BARRIER, CGROUP, CHANNEL, COMMIT, CONDITION, DEADLINE, FACTS, Form, KeyRow,
+    LOCK, MEMBER, MEMORY, NUMBER_MAX, PARAM, PROCESS, PROFILE, TEAM, UCLAMP, VERBS,
 };
 use crate::profile::parse::described_range;
 
@@ -20,6 +20,10 @@ pub fn tables() -> Vec<(&'static str, String)> {
         ("channel-keys", keys(CHANNEL)),
         ("cgroup-keys", keys(CGROUP)),
         ("memory-keys", keys(MEMORY)),
+        ("process-keys", keys(PROCESS)),
+        ("barrier-keys", keys(BARRIER)),
+        ("lock-keys", keys(LOCK)),
+        ("commit-keys", keys(COMMIT)),
         ("verb-options", options()),
         ("act-keys", keys(ACT)),
         ("arm-keys", keys(ARM)),
@@ -222,13 +226,18 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_starts_with_a_sound_profile() {
+    fn the_profiles_of_the_reference_are_sound() {
         use crate::profile::{Profile, Source};
-        let text = include_str!("../../profiles/README.md");
-        let text = text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
-        let source = Source { path: "README.md".into(), text: text.unwrap_or_default().into() };
-        if let Err(faults) = Profile::parse("example", source) {
-            panic!("{faults}");
+        let document = include_str!("../../profiles/README.md");
+        let texts = document.split("```toml\n").skip(1).filter_map(|it| it.split("```").next());
+        // The others are parts of one.
+        let texts: Vec<&str> = texts.filter(|text| text.starts_with("about")).collect();
+        assert!(texts.len() > 2, "the examples were not found");
+        for text in texts {
+            let source = Source { path: "README.md".into(), text: text.into() };
+            if let Err(faults) = Profile::parse("example", source) {
+                panic!("{faults}");
+            }
         }
     }
 
@@ -243,6 +252,8 @@ mod tests {
                  [channel.inbox]\nkind = \"pipe\"\n[channel.door]\nkind = \"futex\"\n\
                  [memory.area]\nbytes = 1\n[memory.a]\nbytes = 1\n[memory.b]\nbytes = 1\n\
                  [memory.c]\nbytes = 1\n\
+                 [barrier.phase]\n[lock.rows]\ncount = 8\n[commit.log]\nflush = '1us'\n\
+                 [safepoint.gc]\n\
                  [team.t]\nsize = 1\nsteps = [ {step} ]\n"
             );
             let source = Source { path: String::new(), text };

@@ -6,7 +6,7 @@ use super::layout::Layout;
 use super::memory::{Memory, TaskState};
 use super::recording::{
     Begun, KernelCounts, Messages, Migrations, MovedBytes, Paced, PerPhase, Series, SeriesKind,
-    TaskRecord, TeamRecord,
+    SyncRecord, TaskRecord, TeamRecord,
 };
 use crate::base::bucket::BUCKETS;
 use crate::base::{CpuId, NodeId, Reading, State};
@@ -171,6 +171,27 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord>
     tasks.iter().enumerate().map(one).collect()
 }
 
+/// What each team did at each of its sync objects; `objects`: which these are, by team.
+pub fn syncs(memory: &Memory, tasks: &[TaskId], objects: &[Vec<u32>]) -> Vec<SyncRecord> {
+    let mut records = Vec::new();
+    for (team, objects) in objects.iter().enumerate() {
+        for (at, &object) in objects.iter().enumerate() {
+            let mut sum = SyncRecord { team, object: object as usize, ..SyncRecord::default() };
+            for (number, _) in tasks.iter().enumerate().filter(|(_, task)| task.team == team) {
+                let counts = &memory.sync_counts(number, objects.len())[at];
+                sum.passes += per_phase(&counts.passes);
+                sum.led += per_phase(&counts.led);
+                sum.leads += counts.leads.load(Relaxed);
+                sum.spun += counts.spun.load(Relaxed);
+                sum.slept += counts.slept.load(Relaxed);
+                sum.unstamped += counts.unstamped.load(Relaxed);
+            }
+            records.push(sum);
+        }
+    }
+    records
+}
+
 fn blocks(memory: &Memory, task: usize, clock: Clock) -> Option<[u64; 2]> {
     let slot = memory.slot(task);
     let kept = |word: &AtomicU64| word.load(Relaxed).checked_sub(1).map(|ticks| clock.ns(ticks));
@@ -206,13 +227,13 @@ fn begun(memory: &Memory, task: usize, clock: Clock) -> Option<Begun> {
     Some(Begun { at_ns: clock.ns(ticks), cpu: CpuId(cpu) })
 }
 
-/// Passes of the NUMA balancer over the address space of each instance when its last task ended:
-/// the largest number that one of its tasks read.
-pub fn scan_seq(memory: &Memory, instance_of: &[u32], instances: u32) -> Vec<Reading<u64>> {
-    let mut found: Vec<Option<Reading<u64>>> = vec![None; instances as usize];
-    for (task, &instance) in instance_of.iter().enumerate() {
+/// Passes of the NUMA balancer over each address space when its last task ended: the largest number
+/// that one of its tasks (`space_of`, by task) read.
+pub fn scan_seq(memory: &Memory, space_of: &[usize]) -> Vec<Reading<u64>> {
+    let mut found: Vec<Option<Reading<u64>>> = vec![None; memory.layout.spec.spaces];
+    for (task, &space) in space_of.iter().enumerate() {
         let reading = kernel_reading(memory, task, 6);
-        let best = &mut found[instance as usize];
+        let best = &mut found[space];
         let larger = match (&best, &reading) {
             (None | Some(Reading::Absent(_)), _) => true,
             (Some(Reading::Value(old)), Reading::Value(new)) => new > old,
@@ -222,7 +243,7 @@ pub fn scan_seq(memory: &Memory, instance_of: &[u32], instances: u32) -> Vec<Rea
             *best = Some(reading);
         }
     }
-    let none = || Reading::absent(State::Absent, "the instance has no task");
+    let none = || Reading::absent(State::Absent, "it has no task");
     found.into_iter().map(|reading| reading.unwrap_or_else(none)).collect()
 }
 
@@ -283,14 +304,21 @@ mod tests {
     use crate::record::layout::{Spec, Team};
 
     fn memory() -> Memory {
-        let team = |receives| Team { receives, measures: Vec::new(), paces: 0 };
+        let team = |receives| Team {
+            receives,
+            measures: Vec::new(),
+            syncs: Vec::new(),
+            pauses: Vec::new(),
+            paces: 0,
+        };
         let spec = Spec {
             cpus: Vec::new(),
             teams: vec![team(true), team(false)],
             n_tasks: 2,
             channels: Vec::new(),
+            sync_bytes: Vec::new(),
             copies: 1,
-            instances: 1,
+            spaces: 1,
             n_regions: 0,
             page_bytes: 4096,
         };

@@ -4,12 +4,12 @@
 //! plans.
 //!
 //! ```text
-//! control | region addresses | task slots | channels: state and stamp rings | a shard for each CPU
-//! slot: what a task keeps | extremes of each series | bytes of memory steps by node
+//! control | region addresses | task slots | channels: state and stamp rings; sync objects | shards
+//! slot: what a task keeps | extremes of each series | bytes of memory steps by node | sync objects
 //! shard: counters of each team | histogram of each series
 //! ```
 
-use super::memory::{Control, Extremes, MovedOnNode, PaceCount, TaskSlot, TeamShard};
+use super::memory::{Control, Extremes, MovedOnNode, PaceCount, SyncCounts, TaskSlot, TeamShard};
 use super::recording::SeriesKind;
 use super::stamp;
 use crate::base::bucket::BUCKETS;
@@ -25,9 +25,12 @@ pub struct Spec {
     pub n_tasks: usize,
     /// The channels of one copy.
     pub channels: Vec<Channel>,
+    /// State of each sync object of one copy (bytes).
+    pub sync_bytes: Vec<usize>,
     pub copies: usize,
-    pub instances: usize,
-    /// Regions of memory in each instance.
+    /// Address spaces.
+    pub spaces: usize,
+    /// Regions of memory that each of them may have.
     pub n_regions: usize,
     /// Size of a page (bytes); shards are whole pages, so that each can be bound to a node.
     pub page_bytes: usize,
@@ -47,6 +50,10 @@ pub struct Team {
     pub measures: Vec<String>,
     /// Number of its blocks whose rounds have times of their own.
     pub paces: usize,
+    /// The sync objects that it comes to.
+    pub syncs: Vec<String>,
+    /// The safepoints in whose pauses it helps.
+    pub pauses: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +69,7 @@ pub struct Channel {
 pub struct Layout {
     pub spec: Spec,
     pub teams: Vec<TeamLayout>,
-    /// An address for each region of each instance.
+    /// An address for each region of each address space.
     pub regions: usize,
     pub n_region_words: usize,
     pub slots: usize,
@@ -73,7 +80,11 @@ pub struct Layout {
     pub paces: usize,
     /// The nodes of the CPUs, sorted; none in a run without regions, which moves no bytes.
     pub moved_nodes: Vec<NodeId>,
+    /// From the start of a slot to what its task did at sync objects.
+    pub sync_counts: usize,
     channels: Vec<ChannelLayout>,
+    /// In the first copy.
+    syncs: Vec<usize>,
     copy_stride: usize,
     pub shards: usize,
     pub shard_stride: usize,
@@ -105,6 +116,11 @@ pub struct TeamLayout {
     pub first_measure: u16,
     pub first_lateness: u16,
     pub n_paces: usize,
+    /// Waits at its sync objects, in their order.
+    pub first_wait: u16,
+    pub n_syncs: usize,
+    /// Two for each of its safepoints: pauses, and times to get there.
+    pub first_pause: u16,
 }
 
 /// In place of a series that the team does not have.
@@ -122,15 +138,17 @@ impl Layout {
         }
 
         let regions = size_of::<Control>().next_multiple_of(64);
-        let n_region_words = spec.n_regions * spec.instances;
+        let n_region_words = spec.n_regions * spec.spaces;
         let slots = regions + (n_region_words * 8).next_multiple_of(64);
         let moved_nodes = if spec.n_regions > 0 { nodes(&spec.cpus) } else { Vec::new() };
         let most_series = teams.iter().map(|team| team.kinds.len()).max().unwrap_or(0);
         let moved_on = size_of::<TaskSlot>() + most_series * size_of::<Extremes>();
-        let paces = moved_on + moved_nodes.len() * size_of::<MovedOnNode>();
+        let moved_bytes = moved_nodes.len() * size_of::<MovedOnNode>();
+        let paces = moved_on + moved_bytes;
         let most_paces = spec.teams.iter().map(|team| team.paces).max().unwrap_or(0);
-        let slot_bytes = paces + most_paces * size_of::<PaceCount>();
-        let slot_stride = slot_bytes.next_multiple_of(64);
+        let sync_counts = (paces + most_paces * size_of::<PaceCount>()).next_multiple_of(64);
+        let most_syncs = teams.iter().map(|team| team.n_syncs).max().unwrap_or(0);
+        let slot_stride = sync_counts + most_syncs * size_of::<SyncCounts>();
         let mut at = slots + spec.n_tasks * slot_stride;
         let first_channel = at;
         let mut channels = Vec::new();
@@ -139,6 +157,11 @@ impl Layout {
             let stride = ring + channel.ring_entries.map_or(0, stamp::ring_bytes);
             channels.push(ChannelLayout { first: at, stride, ring });
             at += channel.count * stride;
+        }
+        let mut syncs = Vec::new();
+        for bytes in &spec.sync_bytes {
+            syncs.push(at);
+            at += bytes.next_multiple_of(64);
         }
         let copy_stride = at - first_channel;
 
@@ -159,7 +182,9 @@ impl Layout {
             moved_on,
             paces,
             moved_nodes,
+            sync_counts,
             channels,
+            syncs,
             copy_stride,
             shards,
             shard_stride,
@@ -175,6 +200,11 @@ impl Layout {
         let layout = self.channels[channel];
         let state = layout.first + copy * self.copy_stride + instance * layout.stride;
         (state, state + layout.ring)
+    }
+
+    /// Where the state of a sync object is.
+    pub fn sync(&self, copy: usize, object: usize) -> usize {
+        self.syncs[object] + copy * self.copy_stride
     }
 }
 
@@ -220,6 +250,13 @@ impl TeamLayout {
         kinds.extend(team.measures.iter().cloned().map(SeriesKind::Measure));
         let first_lateness = kinds.len() as u16;
         kinds.extend((0..team.paces as u16).map(SeriesKind::Lateness));
+        let first_wait = kinds.len() as u16;
+        kinds.extend(team.syncs.iter().cloned().map(SeriesKind::Wait));
+        let first_pause = kinds.len() as u16;
+        for name in &team.pauses {
+            kinds.push(SeriesKind::Pause(name.clone()));
+            kinds.push(SeriesKind::ToSafepoint(name.clone()));
+        }
         TeamLayout {
             first_series,
             kinds,
@@ -229,6 +266,9 @@ impl TeamLayout {
             first_measure,
             first_lateness,
             n_paces: team.paces,
+            first_wait,
+            n_syncs: team.syncs.len(),
+            first_pause,
         }
     }
 }
@@ -258,16 +298,23 @@ mod tests {
         Spec {
             cpus: vec![cpu(0, 0, 0, 0), cpu(1, 1, 0, 0)],
             teams: vec![
-                Team { receives: true, measures: vec![], paces: 0 },
-                Team { receives: false, measures: vec!["round_trip".to_owned()], paces: 1 },
+                Team { receives: true, measures: vec![], syncs: vec![], pauses: vec![], paces: 0 },
+                Team {
+                    receives: false,
+                    measures: vec!["round_trip".to_owned()],
+                    syncs: vec!["phase".to_owned(), "log".to_owned()],
+                    pauses: vec!["gc".to_owned()],
+                    paces: 1,
+                },
             ],
             n_tasks,
             channels: vec![
                 Channel { count: 3, state_bytes: 8, ring_entries: Some(4) },
                 Channel { count: 2, state_bytes: 0, ring_entries: None },
             ],
+            sync_bytes: vec![64, 100],
             copies: 2,
-            instances: 2,
+            spaces: 2,
             n_regions: 3,
             page_bytes: 4096,
         }
@@ -291,7 +338,10 @@ mod tests {
         assert_eq!(layout.channel(0, 0, 1).0, ring + stamp::ring_bytes(4));
         assert_eq!(layout.channel(0, 1, 0).0, layout.channel(0, 0, 2).1 + stamp::ring_bytes(4));
         assert_eq!(layout.channel(1, 0, 0).0 - first, layout.copy_stride);
-        assert!(layout.channel(1, 1, 1).0 <= layout.shards);
+        assert!(layout.sync(0, 0) >= layout.channel(0, 1, 1).0);
+        assert_eq!(layout.sync(0, 1), layout.sync(0, 0) + 64);
+        assert_eq!(layout.sync(1, 1), layout.sync(0, 1) + layout.copy_stride);
+        assert!(layout.sync(1, 1) + 100 <= layout.shards);
         assert_eq!(layout.shards % 4096, 0);
         assert_eq!(layout.bytes, layout.shards + 2 * layout.shard_stride);
     }
@@ -300,8 +350,8 @@ mod tests {
     fn series_of_teams_are_apart() {
         let layout = Layout::new(spec(1));
         let kinds: Vec<usize> = layout.teams.iter().map(|team| team.kinds.len()).collect();
-        assert_eq!(kinds, [1 + 1 + 4, 1 + 1 + 1]);
+        assert_eq!(kinds, [1 + 1 + 4, 1 + 1 + 1 + 2 + 2]);
         assert_eq!(layout.teams[1].first_series, 6);
-        assert_eq!(layout.n_series, 9);
+        assert_eq!(layout.n_series, 13);
     }
 }

@@ -168,6 +168,21 @@ impl Moved {
 /// run, and rounds of the window that were left out.
 pub type PaceCount = [AtomicU64; 2];
 
+plain! {
+    /// What a task did at one sync object; the first two by [`Phase`], the others in the window.
+    pub struct SyncCounts {
+        pub passes: [AtomicU64; 3],
+        /// Tasks that it let through, itself among them, and how often it did.
+        pub led: [AtomicU64; 3],
+        pub leads: AtomicU64,
+        /// Passes for which it waited awake, and asleep.
+        pub spun: AtomicU64,
+        pub slept: AtomicU64,
+        /// Of those asleep, the ones whose waker is not known.
+        pub unstamped: AtomicU64,
+    }
+}
+
 /// What a task keeps of a series: u64::MAX - minimum, maximum, sum. Zero means nothing yet.
 pub type Extremes = [AtomicU64; 3];
 
@@ -249,10 +264,10 @@ impl Memory {
         }
     }
 
-    /// Where a region of memory is in the address space of an instance; 0 while it is not known.
-    pub fn region_address(&self, instance: usize, region: usize) -> &AtomicU64 {
+    /// Where a region of memory is in an address space; 0 while it is not known, or not there.
+    pub fn region_address(&self, space: usize, region: usize) -> &AtomicU64 {
         let layout = &self.layout;
-        let at = instance * layout.spec.n_regions + region;
+        let at = space * layout.spec.n_regions + region;
         &self.shared.slice(layout.regions, layout.n_region_words)[at]
     }
 
@@ -272,6 +287,12 @@ impl Memory {
     pub fn moved_on(&self, task: usize) -> &[MovedOnNode] {
         let slot = self.layout.slots + task * self.layout.slot_stride;
         self.shared.slice(slot + self.layout.moved_on, self.layout.moved_nodes.len())
+    }
+
+    /// By the number of a sync object within the task's team.
+    pub fn sync_counts(&self, task: usize, n_syncs: usize) -> &[SyncCounts] {
+        let slot = self.layout.slots + task * self.layout.slot_stride;
+        self.shared.slice(slot + self.layout.sync_counts, n_syncs)
     }
 
     pub fn team_shard(&self, shard: usize, team: usize) -> &TeamShard {

@@ -5,9 +5,12 @@
 //! between finding its CPU and counting there. Must not know: channels, plans, what is done between
 //! two calls.
 
+mod paced;
+
 use super::layout::{NO_SERIES, TeamLayout};
 use super::memory::{
-    Control, Extremes, Memory, Moved, MovedOnNode, PaceCount, Phase, TaskSlot, TeamShard, WAIT_BITS,
+    Control, Extremes, Memory, Moved, MovedOnNode, PaceCount, Phase, SyncCounts, TaskSlot,
+    TeamShard, WAIT_BITS,
 };
 use super::stamp::Stamp;
 use crate::base::bucket::{self, BUCKETS};
@@ -91,6 +94,16 @@ pub enum Since {
     Sleeping,
 }
 
+/// How a task came through a sync object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waited {
+    /// Without a wait.
+    Not,
+    Awake,
+    /// With the waker's stamp, if it is known.
+    Asleep(Option<Stamp>),
+}
+
 /// The recorder of one task.
 pub struct Recorder<'a> {
     shared: &'a Recorders<'a>,
@@ -99,6 +112,7 @@ pub struct Recorder<'a> {
     extremes: &'a [Extremes],
     paces: &'a [PaceCount],
     moved_on: &'a [MovedOnNode],
+    syncs: &'a [SyncCounts],
     team: usize,
     layout: &'a TeamLayout,
     /// Where it last ran, and since when as far as we know (ticks).
@@ -125,6 +139,7 @@ impl<'a> Recorder<'a> {
             extremes: memory.extremes(task, layout.kinds.len()),
             paces: memory.paces(task, layout.n_paces),
             moved_on: memory.moved_on(task),
+            syncs: memory.sync_counts(task, layout.n_syncs),
             team,
             layout,
             last_cpu: 0,
@@ -235,14 +250,7 @@ impl<'a> Recorder<'a> {
         let stamp = stamp();
         if phase == Phase::Window {
             match stamp {
-                Some(stamp) if stamp.ticks >= waiting_since => {
-                    let relation = self.shared.relation(stamp.cpu, cpu);
-                    let cell = relation as usize * 2 + usize::from(moved);
-                    self.record(cpu, self.layout.wakeup[cell], stamp.ticks, now);
-                    if moved {
-                        self.note_pulled(stamp.cpu, cpu);
-                    }
-                }
+                Some(stamp) if stamp.ticks >= waiting_since => self.woken(stamp, cpu, now),
                 Some(stamp) => self.record(cpu, self.layout.found_ready, stamp.ticks, now),
                 None => {
                     self.team_shard(cpu).unstamped.fetch_add(1, Relaxed);
@@ -251,6 +259,84 @@ impl<'a> Recorder<'a> {
         }
         if moved {
             self.migrated(Since::Sleeping, cpu, now);
+        }
+    }
+
+    /// A wakeup: by who stamped after we had begun to wait. We are on `cpu` now.
+    #[inline(always)]
+    fn woken(&mut self, stamp: Stamp, cpu: u32, now: u64) {
+        let moved = cpu != self.last_cpu;
+        let relation = self.shared.relation(stamp.cpu, cpu);
+        let cell = relation as usize * 2 + usize::from(moved);
+        self.record(cpu, self.layout.wakeup[cell], stamp.ticks, now);
+        if moved {
+            self.note_pulled(stamp.cpu, cpu);
+        }
+    }
+
+    /// A wait at sync object number `sync` of the team has ended that began at `since` (ticks, from
+    /// [`Recorder::now`]).
+    #[inline(always)]
+    pub fn waited(&mut self, sync: usize, since: u64, waited: Waited) {
+        let now = self.shared.clock.now();
+        let cpu = self.shared.cpu.get();
+        self.now = Some(now);
+        if self.phase() == Phase::Window {
+            let counts = &self.syncs[sync];
+            match waited {
+                Waited::Not => {}
+                // As with messages, who was not waiting yet was not woken.
+                Waited::Asleep(Some(stamp)) if stamp.ticks >= since => {
+                    add(&counts.slept, 1);
+                    self.woken(stamp, cpu, now);
+                }
+                Waited::Awake | Waited::Asleep(Some(_)) => add(&counts.spun, 1),
+                Waited::Asleep(None) => {
+                    add(&counts.slept, 1);
+                    add(&counts.unstamped, 1);
+                }
+            }
+        }
+        if cpu != self.last_cpu {
+            let slept = matches!(waited, Waited::Asleep(_));
+            self.migrated(if slept { Since::Sleeping } else { Since::Running }, cpu, now);
+        }
+    }
+
+    /// A task is through with the sync object that it came to at `since`.
+    #[inline(always)]
+    pub fn passed(&mut self, sync: usize, since: u64) {
+        let now = self.now();
+        let phase = self.phase();
+        add(&self.syncs[sync].passes[phase as usize], 1);
+        if phase == Phase::Window {
+            let cpu = self.shared.cpu.get();
+            self.record(cpu, self.layout.first_wait + sync as u16, since, now);
+        }
+    }
+
+    /// A task has let `led` through at its sync object number `sync`; 0 is nothing.
+    #[inline(always)]
+    pub fn led(&mut self, sync: usize, led: u64) {
+        if led == 0 {
+            return;
+        }
+        let counts = &self.syncs[sync];
+        let phase = self.phase();
+        add(&counts.led[phase as usize], led);
+        if phase == Phase::Window {
+            add(&counts.leads, 1);
+        }
+    }
+
+    /// A task has ended a pause of its team's safepoint number `pause`, as the stamps say: of who
+    /// asked, who parked last, and its own.
+    pub fn paused(&mut self, pause: usize, [asked, parked, ended]: [Stamp; 3]) {
+        if self.phase() == Phase::Window {
+            let cpu = self.shared.cpu.get();
+            let first = self.layout.first_pause + 2 * pause as u16;
+            self.record(cpu, first, asked.ticks, ended.ticks);
+            self.record(cpu, first + 1, asked.ticks, parked.ticks);
         }
     }
 
@@ -290,36 +376,6 @@ impl<'a> Recorder<'a> {
             let cpu = self.shared.cpu.get();
             self.record(cpu, self.layout.first_measure + measure, began, now);
             self.keep_block(now.saturating_sub(began));
-        }
-    }
-
-    /// The same of a block whose request arrived at `origin` (ticks); 0 if that is not known.
-    #[inline(always)]
-    pub fn answered(&mut self, measure: u16, origin: u64) {
-        match (origin, self.phase()) {
-            (0, Phase::Window) => add(&self.slot.without_origin, 1),
-            (0, _) => {}
-            _ => self.measured(measure, origin),
-        }
-    }
-
-    /// A round of a paced block begins, so long after its time (ns).
-    #[inline]
-    pub fn paced(&mut self, pace: u16, late_ns: u64) {
-        let [begun, _] = &self.paces[pace as usize];
-        add(begun, 1);
-        if self.phase() == Phase::Window {
-            let cpu = self.shared.cpu.get();
-            self.enter(cpu, self.layout.first_lateness + pace, late_ns);
-        }
-    }
-
-    /// So many rounds of a paced block were left out.
-    #[inline]
-    pub fn missed(&self, pace: u16, n: u64) {
-        if self.phase() == Phase::Window {
-            let [_, missed] = &self.paces[pace as usize];
-            add(missed, n);
         }
     }
 

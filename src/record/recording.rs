@@ -3,7 +3,7 @@
 //! Times are nanoseconds. Everything named "in the window" leaves out the warm-up and whatever
 //! came after the window. Must not know: percentiles, units for people, caveats.
 
-use super::timeline::{CgroupRecord, Growth, InstanceRecord, Timeline};
+use super::timeline::{CgroupRecord, Growth, SpaceRecord, Timeline};
 use crate::base::{CpuId, NodeId, Reading, Relation};
 use crate::sys::clock::Source;
 use serde::{Deserialize, Serialize};
@@ -28,8 +28,10 @@ pub struct Recording {
     pub teams: Vec<TeamRecord>,
     /// By task, in order of creation.
     pub tasks: Vec<TaskRecord>,
-    /// By instance.
-    pub instances: Vec<InstanceRecord>,
+    /// By address space, as in the plan.
+    pub spaces: Vec<SpaceRecord>,
+    /// By team and sync object.
+    pub syncs: Vec<SyncRecord>,
     /// By instance; empty without cgroups.
     pub cgroups: Vec<CgroupRecord>,
     pub timeline: Timeline,
@@ -102,7 +104,10 @@ impl std::fmt::Display for Waiting {
 pub enum SeriesKind {
     /// From the waker's stamp to the wakee running, by relation of the two CPUs and by whether the
     /// wakee resumed on another CPU than it last ran on.
-    Wakeup { relation: Relation, moved: bool },
+    Wakeup {
+        relation: Relation,
+        moved: bool,
+    },
     /// From the stamp of a message that was found ready to its receipt.
     FoundReady,
     /// Between two migrations of one task.
@@ -112,6 +117,12 @@ pub enum SeriesKind {
     /// From the time at which a round of a paced block was to begin until it did; the number is
     /// that of the block in its team.
     Lateness(u16),
+    /// From coming to the sync object of this name until through, whether or not there was a wait.
+    Wait(String),
+    /// Of the safepoint of this name: from asking for a pause to letting all go, and until all had
+    /// parked. In the team whose task let them go.
+    Pause(String),
+    ToSafepoint(String),
 }
 
 /// One histogram of one team, in the window.
@@ -156,6 +167,26 @@ pub struct Migrations {
     /// Wakeups that resumed in the waker's LLC (node) after the wakee last ran in another.
     pub pulled_llc: u64,
     pub pulled_node: u64,
+}
+
+/// What the tasks of a team did at a sync object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SyncRecord {
+    /// Index in `Recording::teams`.
+    pub team: usize,
+    /// Index in the plan's sync objects.
+    pub object: usize,
+    pub passes: PerPhase,
+    /// Tasks that they let through, themselves among them: the last to come all of its round, a
+    /// leader its group, who unlocks itself.
+    pub led: PerPhase,
+    /// In the window, as everything below: how often they did.
+    pub leads: u64,
+    /// Passes after a wait awake, and asleep.
+    pub spun: u64,
+    pub slept: u64,
+    /// Of those asleep, the ones whose waker is not known, so that they are no wakeup.
+    pub unstamped: u64,
 }
 
 /// One task, over its whole life.
@@ -255,6 +286,14 @@ pub struct HarnessCost {
 impl PerPhase {
     pub fn total(&self) -> u64 {
         self.warmup + self.window + self.after
+    }
+}
+
+impl std::ops::AddAssign for PerPhase {
+    fn add_assign(&mut self, other: PerPhase) {
+        self.warmup += other.warmup;
+        self.window += other.window;
+        self.after += other.after;
     }
 }
 

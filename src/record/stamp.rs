@@ -46,6 +46,17 @@ impl Stamp {
         message[16..24].copy_from_slice(&self.origin.to_ne_bytes());
     }
 
+    /// As two words, for a place of somebody else's.
+    #[inline(always)]
+    pub fn words(self) -> [u64; 2] {
+        [self.ticks, self.cpu.into()]
+    }
+
+    #[inline(always)]
+    pub fn of_words([ticks, cpu]: [u64; 2]) -> Stamp {
+        Stamp { ticks, cpu: cpu as u32, origin: 0 }
+    }
+
     /// What tells a stamp from the middle of a message: messages of several wakers can be mixed on
     /// a stream where the kernel does not write them in one piece.
     #[inline(always)]

@@ -70,13 +70,25 @@ impl Method {
     }
 }
 
-/// What one instance left behind.
+impl Pages {
+    /// As many pages more, of another address space that has the region too; whose slices are
+    /// whose is not told then.
+    pub fn add(&mut self, other: &Pages) {
+        for (sum, n) in self.by_node.iter_mut().zip(&other.by_node) {
+            *sum += n;
+        }
+        self.absent += other.absent;
+        self.own = None;
+    }
+}
+
+/// What one address space left behind.
 #[derive(Debug, Clone, PartialEq)]
-pub struct InstanceRecord {
-    /// The signal that killed one of its processes.
+pub struct SpaceRecord {
+    /// The signal that killed it, or one of its tasks that was a process.
     pub signal: Option<i32>,
-    /// `mm->numa_scan_seq`, passes of the NUMA balancer over its address space, when its first task
-    /// began and when its last one ended.
+    /// `mm->numa_scan_seq`, passes of the NUMA balancer over it, when the window began and when its
+    /// last task ended.
     pub scan_seq: [Reading<u64>; 2],
 }
 

@@ -7,10 +7,10 @@
 use crate::base::{CpuId, bucket};
 use crate::record::recording::{End, Series};
 use crate::report::judge::Case;
-use crate::report::{Check, Unchecked, arrivals};
+use crate::report::{Check, Unchecked, arrivals, sync};
 
 /// What became of a law, with its numbers.
-enum Outcome {
+pub(super) enum Outcome {
     Holds(String),
     Broken(String),
     Untested(String),
@@ -37,6 +37,12 @@ const LAWS: &[Law] = &[
     Law { name: "cpu_time_within_capacity", test: cpu_time },
 ];
 
+/// These go without saying where there are no sync objects.
+const SYNC_LAWS: &[Law] = &[
+    Law { name: "sync_conserved", test: sync::conserved },
+    Law { name: "sync_waits_explained", test: sync::explained },
+];
+
 /// Slack of the laws about time: the kernel's scheduler clock and CLOCK_MONOTONIC may differ in
 /// rate (NTP slews by at most 0.05 %), and a task's life begins a little before its creator's look
 /// at the clock returns.
@@ -46,7 +52,8 @@ const TICK_NS: f64 = 10e6;
 
 pub(super) fn all(case: &Case<'_>) -> (Vec<Check>, Vec<Unchecked>) {
     let (mut checks, mut unchecked) = (Vec::new(), Vec::new());
-    for law in LAWS {
+    let of_syncs = if case.plan.syncs.is_empty() { &[] } else { SYNC_LAWS };
+    for law in LAWS.iter().chain(of_syncs) {
         let name = law.name.to_owned();
         let check = |ok, detail| Check { name: law.name.to_owned(), ok, detail };
         match (law.test)(case) {

@@ -4,7 +4,8 @@
 //! METHODOLOGY.md has the formulas. Must not know: who of the two moved (`trial.rs`).
 
 use crate::base::Reading;
-use crate::record::timeline::InstanceRecord;
+use crate::plan::Space;
+use crate::record::timeline::SpaceRecord;
 use crate::report::judge::{Case, seconds};
 use crate::report::looks::{self, Look};
 use serde::{Deserialize, Serialize};
@@ -16,11 +17,15 @@ pub struct InstancePlacement {
     /// The signal that killed one of its processes.
     #[serde(default)]
     pub signal: Option<i32>,
+    /// Which it was, where an instance has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub killed_process: Option<String>,
     /// Chance that a task and a page of its memory were on one node, over time.
     pub local_share: Judged,
     /// Since when tasks and memory were together for good (s since the gate).
     pub convergence_s: Judged,
-    /// Passes of the NUMA balancer over its address space (growth of `mm->numa_scan_seq`).
+    /// Passes of the NUMA balancer over its address space (growth of `mm->numa_scan_seq`); of
+    /// several with regions, the fewest.
     pub scan_passes: Judged,
 }
 
@@ -60,18 +65,30 @@ pub(super) fn all(case: &Case<'_>) -> Vec<InstancePlacement> {
     if case.plan.memory.is_empty() {
         return Vec::new();
     }
-    (0..case.plan.instances).map(|instance| of_instance(case, instance)).collect()
+    let spaces = case.plan.spaces();
+    let records = || spaces.iter().zip(&case.recording.spaces);
+    let of_instance = |instance| {
+        let own = records().filter(|(space, _)| space.instance == instance).collect();
+        of_instance(case, instance, own)
+    };
+    (0..case.plan.instances).map(of_instance).collect()
 }
 
-fn of_instance(case: &Case<'_>, instance: u32) -> InstancePlacement {
+fn of_instance(
+    case: &Case<'_>,
+    instance: u32,
+    records: Vec<(&Space, &SpaceRecord)>,
+) -> InstancePlacement {
     let looks = looks::of(case, instance as usize);
-    let record = case.recording.instances.get(instance as usize);
+    let killed = records.iter().find_map(|(space, record)| Some((space.process, record.signal?)));
+    let process = |(process, _): (usize, i32)| case.plan.processes.get(process);
     InstancePlacement {
         instance,
-        signal: record.and_then(|record| record.signal),
+        signal: killed.map(|(_, signal)| signal),
+        killed_process: killed.and_then(process).map(|process| process.name.clone()),
         local_share: Judged::of(local_share(case, instance, &looks)),
         convergence_s: Judged::of(convergence(&looks)),
-        scan_passes: Judged::of(scan_passes(record)),
+        scan_passes: Judged::of(scan_passes(case, &records)),
     }
 }
 
@@ -137,8 +154,19 @@ fn together(look: &Look) -> Option<(f64, f64)> {
     Some((with_tasks, with_pages))
 }
 
-fn scan_passes(record: Option<&InstanceRecord>) -> Result<f64, String> {
-    let record = record.ok_or("nothing was recorded of the instance")?;
+/// The fewest of its address spaces that have regions.
+fn scan_passes(case: &Case<'_>, records: &[(&Space, &SpaceRecord)]) -> Result<f64, String> {
+    let has_memory = |space: &Space| {
+        (0..case.plan.memory.len()).any(|region| case.plan.has(space.process, region))
+    };
+    let records = records.iter().filter(|(space, _)| has_memory(space));
+    let passes: Vec<f64> =
+        records.map(|(_, record)| passes(record)).collect::<Result<_, String>>()?;
+    let fewest = passes.into_iter().reduce(f64::min);
+    fewest.ok_or_else(|| "nothing was recorded of the instance".to_owned())
+}
+
+fn passes(record: &SpaceRecord) -> Result<f64, String> {
     let read = |reading: &Reading<u64>| match reading {
         Reading::Value(value) => Ok(*value),
         Reading::Absent(absence) => {
@@ -306,7 +334,7 @@ mod tests {
     fn scan_passes_are_a_growth() {
         let check = |before, after, expected: Option<f64>| {
             let mut recording = made::two_instances();
-            recording.instances[0].scan_seq = [before, after];
+            recording.spaces[0].scan_seq = [before, after];
             assert_eq!(placement(recording)[0].scan_passes.value, expected);
         };
         let gone = || Reading::absent(State::Absent, "gone");
@@ -315,6 +343,50 @@ mod tests {
         check(Reading::Value(3), Reading::Value(2), None);
         check(gone(), Reading::Value(2), None);
         check(Reading::Value(3), gone(), None);
+    }
+
+    /// Two processes with the area each for itself, and one without.
+    #[test]
+    fn an_instance_may_be_several_processes() {
+        use crate::plan::{Amount, Op, Pick, ProcessPlan, Slice, Use};
+        let mut plan = made::two_instances_plan();
+        (plan.instances, plan.copies) = (1, 1);
+        plan.memory.truncate(1);
+        let sweep = Op::Use(Box::new(Use {
+            verb: "sweep".to_owned(),
+            at: Slice { region: 0, slice: Pick::All },
+            from: None,
+            and: None,
+            access: "read".to_owned(),
+            halo: 0.0,
+            count: Amount::Fixed(1),
+            skew: None,
+        }));
+        plan.teams = vec![plan.teams[0].clone(); 3];
+        plan.teams[2].ops.clear();
+        plan.teams[..2].iter_mut().for_each(|team| team.ops = vec![sweep.clone()]);
+        let names = ["client", "server", "idler"].into_iter().zip(0..);
+        let process = |(name, team): (&str, u32)| ProcessPlan {
+            name: name.to_owned(),
+            about: String::new(),
+            teams: vec![team],
+        };
+        plan.processes = names.map(process).collect();
+        let mut recording = made::two_instances();
+        recording.spaces.push(recording.spaces[0].clone());
+        for (space, passes) in recording.spaces.iter_mut().zip([5, 2, 0]) {
+            space.scan_seq = [1, 1 + passes].map(Reading::Value);
+        }
+        recording.spaces[1].signal = Some(9);
+        let report = Report::judge(&plan, &fixture::host(), &[recording]);
+        let [placement] = &report.runs[0].placement[..] else { panic!("one instance") };
+        assert_eq!(placement.scan_passes.value, Some(2.0), "of those with memory the fewest");
+        let killed = (placement.signal, placement.killed_process.as_deref());
+        assert_eq!(killed, (Some(9), Some("server")));
+        let reason = placement.local_share.reason.as_deref().unwrap();
+        assert!(reason.contains("no region is used as a whole"), "{reason}");
+        let caveat = report.runs[0].caveats.iter().find(|it| it.id == "instance_killed").unwrap();
+        assert!(caveat.text.starts_with("process `server` of instance 0 was killed by signal 9"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::record::recording::{
     TaskRecord, TeamRecord,
 };
 use crate::record::timeline::Timeline;
-use crate::report::Report;
+use crate::report::{Report, fixture_sync};
 use crate::sys::clock::Source;
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ pub(crate) fn host() -> Host {
     }
 }
 
-fn team(name: &str, ops: Vec<Op>) -> TeamPlan {
+pub(super) fn team(name: &str, ops: Vec<Op>) -> TeamPlan {
     TeamPlan {
         name: name.to_owned(),
         size: 2,
@@ -128,6 +128,7 @@ pub(crate) fn plan() -> Plan {
             .into(),
         instances: 1,
         own_processes: false,
+        processes: Vec::new(),
         cgroups: Vec::new(),
         own_cgroup: None,
         copies: 1,
@@ -141,6 +142,7 @@ pub(crate) fn plan() -> Plan {
             across_processes: false,
         }],
         memory: Vec::new(),
+        syncs: Vec::new(),
         teams: vec![sender, team("receiver", repeat(2 * ROUNDS, receive))],
         lines: Vec::new(),
         duration_ns: None,
@@ -151,7 +153,7 @@ pub(crate) fn plan() -> Plan {
 }
 
 /// `n` values around `typical`, with a tail of one in a hundred.
-fn series(team: usize, kind: SeriesKind, n: u64, typical: u64) -> Series {
+pub(super) fn series(team: usize, kind: SeriesKind, n: u64, typical: u64) -> Series {
     let mut random = Random::new(typical, n);
     let mut series =
         Series { team, kind, counts: vec![0; bucket::BUCKETS], min: u64::MAX, max: 0, sum: 0 };
@@ -247,7 +249,8 @@ pub(crate) fn recording() -> Recording {
             task(1, 0, none, half),
             task(1, 1, none, half),
         ],
-        instances: Vec::new(),
+        spaces: Vec::new(),
+        syncs: Vec::new(),
         cgroups: Vec::new(),
         timeline: Timeline::default(),
         vmstat: Vec::new(),
@@ -333,6 +336,7 @@ pub(crate) fn reports() -> BTreeMap<&'static str, Report> {
         ("interrupted", judge(&[interrupted()])),
         ("failed", judge(&[failed()])),
         ("repeats", judge(&repeats)),
+        ("sync", fixture_sync::report()),
     ]);
     without.into_iter().chain(with_memory).collect()
 }

@@ -13,7 +13,7 @@ use crate::record::recording::{
     Begun, Messages, Migrations, MovedBytes, PerPhase, TaskRecord, TeamRecord,
 };
 use crate::record::timeline::{
-    CgroupRecord, Growth, InstanceRecord, InstanceSample, Pages, Sample, Timeline,
+    CgroupRecord, Growth, InstanceSample, Pages, Sample, SpaceRecord, Timeline,
 };
 use crate::report::{Report, fixture};
 use std::collections::BTreeMap;
@@ -80,6 +80,7 @@ pub(crate) fn two_instances_plan() -> Plan {
     plan.params = vec![("bytes".to_owned(), "1GiB".to_owned())];
     plan.watch = vec!["elapsed_s".to_owned()];
     (plan.instances, plan.copies) = (2, 2);
+    plan.own_processes = true;
     plan.channels.clear();
     plan.memory = vec![region("area", 1 << 30, 1), region("own", 32 << 20, 2)];
     let mut sweeper = team("sweeper", 2, false);
@@ -187,8 +188,8 @@ fn growths() -> Vec<Growth> {
     .into()
 }
 
-fn scanned(passes: u64) -> InstanceRecord {
-    InstanceRecord { signal: None, scan_seq: [1, 1 + passes].map(Reading::Value) }
+fn scanned(passes: u64) -> SpaceRecord {
+    SpaceRecord { signal: None, scan_seq: [1, 1 + passes].map(Reading::Value) }
 }
 
 /// A cgroup whose memory went to node 1.
@@ -251,7 +252,7 @@ pub(crate) fn two_instances() -> Recording {
             .map(|(copy, index, cpu, gb)| (80 + gb / 4, gb, task(0, copy, index, begun(cpu))))
             .map(|(gb, on_1, task)| preferring(moving(gb, on_1, task)))
             .into(),
-        instances: vec![scanned(7), scanned(6)],
+        spaces: vec![scanned(7), scanned(6)],
         cgroups: vec![charged(), not_charged()],
         timeline: timeline((0..60).map(look).collect()),
         ..without_messages()
@@ -279,7 +280,7 @@ pub(crate) fn trial(begun_on: u32, looks: &[(usize, u32)]) -> Recording {
             task(0, 0, 0, begun(MS, 0)),
             moving(90, 70, task(1, 0, 0, begun(1_900 * MS, begun_on * 8))),
         ],
-        instances: vec![scanned(9)],
+        spaces: vec![scanned(9)],
         timeline: timeline(alone.chain(both).collect()),
         ..without_messages()
     }
@@ -309,7 +310,7 @@ pub(crate) fn all_absent() -> Recording {
             *region = unknown();
         }
     }
-    for instance in &mut recording.instances {
+    for instance in &mut recording.spaces {
         instance.scan_seq =
             [(); 2].map(|()| Reading::absent(State::Absent, "no line mm->numa_scan_seq"));
     }
@@ -325,8 +326,8 @@ pub(crate) fn all_absent() -> Recording {
 /// The second process is killed in the middle.
 pub(crate) fn one_killed() -> Recording {
     let mut recording = two_instances();
-    recording.instances[1].signal = Some(9);
-    recording.instances[1].scan_seq[1] = Reading::absent(State::Absent, "the process is gone");
+    recording.spaces[1].signal = Some(9);
+    recording.spaces[1].scan_seq[1] = Reading::absent(State::Absent, "the process is gone");
     for task in &mut recording.tasks[2..] {
         task.checked_out = false;
     }

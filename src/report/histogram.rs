@@ -43,6 +43,7 @@ const V2_COOKIE: u64 = 0x1c84_9313;
 /// The p of a percentile in ten-thousandths.
 pub const P50: u64 = 5_000;
 pub const P90: u64 = 9_000;
+pub const P95: u64 = 9_500;
 pub const P99: u64 = 9_900;
 pub const P999: u64 = 9_990;
 

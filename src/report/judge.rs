@@ -11,7 +11,7 @@ use crate::record::recording::{End, PerPhase, SeriesKind, TaskRecord, Waiting};
 use crate::report::{
     Harness, HostFacts, InstancePlacement, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA,
     Trial, arrivals, caveats, charged, checks, conditions, convergence, latency, memory_steps,
-    metrics, placement, preferred, sources, summary, timeline, trial,
+    metrics, placement, preferred, sources, summary, sync, timeline, trial,
 };
 use crate::sys::clock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,6 +191,7 @@ fn run(n: u32, case: &Case<'_>) -> Run {
         migrations: case.migrations.clone(),
         kernel: case.kernel.totals.clone(),
         residency: placement::residency(case),
+        sync: sync::rows(case),
         timeline: timeline::of(case),
         memory_steps: memory_steps::all(case),
         placement: case.placement.clone(),
@@ -239,7 +240,7 @@ fn messages(recording: &Recording) -> Messages {
         received: sum(|task| PerPhase::total(&task.messages.received)),
         sent_window: sum(|task| task.messages.sent.window),
         received_window: sum(|task| task.messages.received.window),
-        wakeups: latency::count(recording, wakeups),
+        wakeups: latency::count(recording, wakeups).saturating_sub(sync::wakeups(&recording.syncs)),
     }
 }
 
@@ -288,14 +289,15 @@ fn harness(case: &Case<'_>) -> Harness {
     }
 }
 
-/// A stamp for each message sent, a clock reading and a record for each received, over the tasks'
-/// CPU time.
+/// A stamp for each message sent, a clock reading and a record for each received and for each pass
+/// of a sync object, over the tasks' CPU time.
 pub(super) fn harness_share(case: &Case<'_>) -> Option<f64> {
     let recording = case.recording;
     let cpu_ns = recording.user_ns + recording.sys_ns;
     let stamps = case.messages.sent as f64 * recording.harness.stamp_ns;
     let record_ns = recording.harness.clock_ns + recording.harness.record_ns;
-    let records = case.messages.received as f64 * record_ns;
+    let passes: u64 = recording.syncs.iter().map(|it| it.passes.total()).sum();
+    let records = (case.messages.received + passes) as f64 * record_ns;
     (cpu_ns > 0 && case.n_missing() == 0).then(|| (stamps + records) / cpu_ns as f64)
 }
 

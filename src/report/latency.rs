@@ -55,6 +55,10 @@ pub(super) fn rows(plan: &Plan, recording: &Recording) -> Vec<Latency> {
         for name in planned.iter().flat_map(|planned| &planned.measures) {
             others.push((name, SeriesKind::Measure(name.clone())));
         }
+        let planned_pauses = series_of_pauses(recording, at);
+        for (name, wanted) in &planned_pauses {
+            others.push((name, wanted.clone()));
+        }
         for (name, wanted) in others {
             let histogram = of_team(recording, at, |kind| *kind == wanted);
             if histogram.count() > 0 {
@@ -63,6 +67,19 @@ pub(super) fn rows(plan: &Plan, recording: &Recording) -> Vec<Latency> {
         }
     }
     rows
+}
+
+/// Pauses of safepoints that the team ended, and the times to get there.
+fn series_of_pauses(recording: &Recording, team: usize) -> Vec<(String, SeriesKind)> {
+    let own = recording.series.iter().filter(|series| series.team == team);
+    let named = |series: &Series| match &series.kind {
+        SeriesKind::Pause(name) => Some((format!("{name}:pause"), series.kind.clone())),
+        SeriesKind::ToSafepoint(name) => {
+            Some((format!("{name}:to_safepoint"), series.kind.clone()))
+        }
+        _ => None,
+    };
+    own.filter_map(named).collect()
 }
 
 /// The wakeups of a team by relation: their sum, those that stayed, those that moved.

@@ -2,7 +2,7 @@
 //!
 //! Nodes are positions in `Plan::nodes`. Must not know: verdicts, thresholds.
 
-use crate::plan::{MemoryPlan, Usage};
+use crate::plan::{Plan, Usage};
 use crate::record::recording::{Begun, TaskRecord};
 use crate::record::timeline::{InstanceSample, Pages};
 use crate::report::judge::Case;
@@ -31,7 +31,7 @@ pub(super) fn of(case: &Case<'_>, instance: usize) -> Vec<Look> {
         let tasks = seen.and_then(|seen| spawned.among(at_ns, &seen.tasks));
         Look {
             at_ns,
-            pages: seen.and_then(|seen| pages(&case.plan.memory, seen)),
+            pages: seen.and_then(|seen| pages(case.plan, seen)),
             local: seen.and_then(|seen| local(case, &usages, seen, tasks.as_deref())),
             tasks,
         }
@@ -50,9 +50,8 @@ pub(super) fn tasks<'a>(
     case: &Case<'a>,
     instance: usize,
 ) -> impl Iterator<Item = &'a TaskRecord> + use<'a> {
-    let per_instance = (case.plan.copies / case.plan.instances.max(1)).max(1);
-    let tasks = case.recording.tasks.iter();
-    tasks.filter(move |task| (task.copy / per_instance) as usize == instance)
+    let (plan, tasks) = (case.plan, case.recording.tasks.iter());
+    tasks.filter(move |task| plan.instance(task.copy) as usize == instance)
 }
 
 /// The tasks of an instance that a step started.
@@ -130,13 +129,13 @@ fn numbers(counts: &[u32]) -> Vec<f64> {
 
 /// Shares over regions, each weighted by the bytes of it that are in memory. One region that could
 /// not be looked at makes the whole unknown.
-fn pages(memory: &[MemoryPlan], seen: &InstanceSample) -> Option<Vec<f64>> {
+fn pages(plan: &Plan, seen: &InstanceSample) -> Option<Vec<f64>> {
     let mut sum: Vec<f64> = Vec::new();
-    for (at, region) in memory.iter().enumerate() {
+    for at in 0..plan.memory.len() {
         let pages = seen.regions.get(at)?.value()?;
         sum.resize(sum.len().max(pages.by_node.len()), 0.0);
         for (node, n) in pages.by_node.iter().enumerate() {
-            sum[node] += bytes_of(region, pages, *n);
+            sum[node] += bytes_of(plan, at, pages, *n);
         }
     }
     shares(&sum)
@@ -152,9 +151,9 @@ fn local(
     tasks: Option<&[f64]>,
 ) -> Option<f64> {
     let (mut local, mut bytes) = (0.0, 0.0);
-    for (at, region) in case.plan.memory.iter().enumerate().filter(|(at, _)| counts(&usages[*at])) {
+    for at in (0..usages.len()).filter(|at| counts(&usages[*at])) {
         let pages = seen.regions.get(at)?.value()?;
-        let weight = |n: u32| bytes_of(region, pages, n);
+        let weight = |n: u32| bytes_of(case.plan, at, pages, n);
         match &usages[at] {
             Usage::Whole => {
                 let tasks = shares(tasks?)?;
@@ -190,19 +189,15 @@ pub(super) fn blind(case: &Case<'_>, instance: usize) -> bool {
 }
 
 /// So many of the pages that were looked at, in bytes.
-fn bytes_of(region: &MemoryPlan, pages: &Pages, n: u32) -> f64 {
+fn bytes_of(plan: &Plan, region: usize, pages: &Pages, n: u32) -> f64 {
     match looked_at(pages) {
         0.0 => 0.0,
-        all => bytes(region) as f64 * f64::from(n) / all,
+        all => plan.bytes_in_instance(region) as f64 * f64::from(n) / all,
     }
 }
 
 fn looked_at(pages: &Pages) -> f64 {
     pages.by_node.iter().chain([&pages.absent]).map(|n| f64::from(*n)).sum()
-}
-
-pub(super) fn bytes(region: &MemoryPlan) -> u64 {
-    region.slice_bytes * u64::from(region.count)
 }
 
 /// Shares of a sum; `None` of nothing.

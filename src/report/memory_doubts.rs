@@ -6,11 +6,11 @@ use crate::base::{NodeId, Reading};
 use crate::host::Fact;
 use crate::host::numa::{self, Mode};
 use crate::plan::{FirstTouch, HugePages, MemoryPlan, MemoryPolicy, Sharing};
-use crate::report::Caveat;
 use crate::report::caveats::NUMA_BALANCING;
 use crate::report::judge::Case;
 use crate::report::looks;
 use crate::report::metrics;
+use crate::report::{Caveat, InstancePlacement};
 use crate::sys::signal;
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Caveat> {
     };
     for it in &case.placement {
         let signal = it.signal;
-        add("instance_killed", signal.map(|signal| killed(it.instance, signal, case)));
+        add("instance_killed", signal.map(|signal| killed(it, signal, case)));
     }
     add("one_node", one_node(case));
     add("numa_balancing_absent", balancing_absent(case));
@@ -53,13 +53,17 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Caveat> {
     caveats
 }
 
-fn killed(instance: u32, signal: i32, case: &Case<'_>) -> String {
+fn killed(it: &InstancePlacement, signal: i32, case: &Case<'_>) -> String {
+    let who = match &it.killed_process {
+        Some(process) => format!("process `{process}` of instance {}", it.instance),
+        None => format!("instance {}", it.instance),
+    };
     let others = match case.placement.len() {
         1 => "",
         _ => "; those of the others are kept",
     };
     let signal = signal::words(signal);
-    format!("instance {instance} was killed by {signal}: its numbers end there{others}")
+    format!("{who} was killed by {signal}: its numbers end there{others}")
 }
 
 /// Nodes on which tasks may run or memory may be.
@@ -182,7 +186,7 @@ fn room(case: &Case<'_>, instance: u32, region: &MemoryPlan) -> Option<Vec<f64>>
 fn huge_pages_off(case: &Case<'_>, region: &MemoryPlan) -> Option<String> {
     let (key, file, off) = match region.sharing {
         Sharing::Process => ("thp", "enabled", &["never"][..]),
-        Sharing::All => ("thp_shmem", "shmem_enabled", &["never", "deny"][..]),
+        Sharing::Instance | Sharing::All => ("thp_shmem", "shmem_enabled", &["never", "deny"][..]),
     };
     let value = case.fact(key).filter(|value| off.contains(value))?;
     (region.huge == HugePages::Always).then(|| {
@@ -252,7 +256,7 @@ mod tests {
     fn balancing_that_is_off_or_not_known_or_too_short() {
         let passes = |n: u64| {
             move |_: &mut Plan, _: &mut Host, run: &mut Recording| {
-                run.instances[1].scan_seq = [5, 5 + n].map(Reading::Value);
+                run.spaces[1].scan_seq = [5, 5 + n].map(Reading::Value);
             }
         };
         check("few_scan_passes", "memory 3 times", passes(3));
@@ -268,7 +272,7 @@ mod tests {
                 Reading::absent(State::Absent, "no CONFIG_NUMA_BALANCING");
         });
         check("", "", |_, _, run| {
-            run.instances[0].scan_seq[1] = Reading::absent(State::Absent, "no such line");
+            run.spaces[0].scan_seq[1] = Reading::absent(State::Absent, "no such line");
         });
     }
 

@@ -5,13 +5,13 @@
 use crate::base::Reading;
 use crate::metric::{Metric as Row, Of};
 use crate::record::memory::Moved;
-use crate::record::recording::{End, Series, SeriesKind, TaskRecord};
+use crate::record::recording::{End, Series, SeriesKind, SyncRecord, TaskRecord};
 use crate::report::histogram::{Histogram, P50, P99, P999};
 use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
 use crate::report::{
-    InstancePlacement, Judged, Metric, NO_MEMORY, NO_MESSAGES, NO_RECEIVER, NO_SUCH_STEP, NO_TRIAL,
-    Sourced, latency, memory_steps,
+    InstancePlacement, Judged, Metric, NO_MEMORY, NO_MESSAGES, NO_RECEIVER, NO_SUCH_STEP, NO_SYNC,
+    NO_TRIAL, Sourced, latency, memory_steps, sync,
 };
 use std::collections::BTreeMap;
 
@@ -52,14 +52,18 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         "scale_bytes_per_s" => stream(case, Moved::Scale),
         "add_bytes_per_s" => stream(case, Moved::Add),
         "triad_bytes_per_s" => stream(case, Moved::Triad),
-        "wakeups_per_s" => receives(case).and_then(|()| per_s(messages.wakeups, case)),
+        "wakeups_per_s" => waits(case).and_then(|()| per_s(wakeups.count(), case)),
+        "commits_per_s" => sync_per_s("commit", |it| it.passes.window, case),
+        "lock_acquisitions_per_s" => sync_per_s("lock", |it| it.passes.window, case),
+        "pauses_per_s" => sync_per_s("safepoint", |it| it.leads, case),
+        "pause_ns_p50" => pause(P50, case),
+        "pause_ns_p99" => pause(P99, case),
+        "barrier_rounds_per_s" => sync_per_s("barrier", |it| it.leads, case),
         "migrations_per_s" => per_s(case.migrations.total, case),
         "elapsed_s" => elapsed(case),
-        "wakeup_latency_ns_p50" => receives(case).and_then(|()| percentile(wakeups, P50, "wakeup")),
-        "wakeup_latency_ns_p99" => receives(case).and_then(|()| percentile(wakeups, P99, "wakeup")),
-        "wakeup_latency_ns_p999" => {
-            receives(case).and_then(|()| percentile(wakeups, P999, "wakeup"))
-        }
+        "wakeup_latency_ns_p50" => waits(case).and_then(|()| percentile(wakeups, P50, "wakeup")),
+        "wakeup_latency_ns_p99" => waits(case).and_then(|()| percentile(wakeups, P99, "wakeup")),
+        "wakeup_latency_ns_p999" => waits(case).and_then(|()| percentile(wakeups, P999, "wakeup")),
         "cpu_ns_per_message" => receives(case).and_then(|()| cpu_per_message(case)),
         "found_ready_share" => receives(case).and_then(|()| {
             ratio(
@@ -205,6 +209,24 @@ fn runnable(case: &Case<'_>, of: &Kernel) -> Value {
 fn receives(case: &Case<'_>) -> Result<(), String> {
     let any = case.plan.teams.iter().any(|team| team.receives);
     any.then_some(()).ok_or(NO_RECEIVER.to_owned())
+}
+
+/// Whether a task can be woken at all, by a message or at a sync object.
+fn waits(case: &Case<'_>) -> Result<(), String> {
+    if case.plan.syncs.is_empty() { receives(case) } else { Ok(()) }
+}
+
+/// Of all objects of a sort; nothing where there is none of it.
+fn sync_per_s(sort: &str, of: fn(&SyncRecord) -> u64, case: &Case<'_>) -> Value {
+    let sum = sync::sum_of(case, sort, of);
+    sum.ok_or(NO_SYNC.to_owned()).and_then(|sum| per_s(sum, case))
+}
+
+fn pause(p: u64, case: &Case<'_>) -> Value {
+    sync::sum_of(case, "safepoint", |_| 0).ok_or(NO_SYNC.to_owned())?;
+    let pauses =
+        latency::merged(case.recording, |series| matches!(series.kind, SeriesKind::Pause(_)));
+    percentile(&pauses, p, "pause that helpers ended")
 }
 
 /// Bytes of all tasks' accesses per second of the window.
@@ -364,11 +386,11 @@ mod tests {
         };
         check("convergence_s", apart, Err("instance 1: never"));
         // Of those that are left.
-        let killed = |run: &mut Recording| run.instances[1].signal = Some(9);
+        let killed = |run: &mut Recording| run.spaces[1].signal = Some(9);
         check("scan_passes", killed, Ok(7.0));
         check("convergence_s", killed, Ok(1.6));
         let all_killed =
-            |run: &mut Recording| run.instances.iter_mut().for_each(|it| it.signal = Some(9));
+            |run: &mut Recording| run.spaces.iter_mut().for_each(|it| it.signal = Some(9));
         check("scan_passes", all_killed, Err("every instance was killed"));
     }
 }

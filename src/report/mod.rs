@@ -23,6 +23,7 @@ pub mod preferred;
 mod sources;
 mod stored;
 mod summary;
+mod sync;
 pub mod timeline;
 pub mod trial;
 
@@ -30,6 +31,8 @@ pub mod trial;
 pub(crate) mod fixture;
 #[cfg(test)]
 pub(crate) mod fixture_memory;
+#[cfg(test)]
+mod fixture_sync;
 
 pub use charged::{Anon, InstanceCgroup, NodeBytes};
 pub use convergence::{InstancePlacement, Judged};
@@ -129,6 +132,9 @@ pub struct Run {
     pub migrations: Migrations,
     pub kernel: KernelTotals,
     pub residency: Residency,
+    /// A row for each team and barrier, lock, group commit or safepoint.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sync: Vec<SyncRow>,
     /// Where tasks and pages were over time; none for a profile without memory regions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
@@ -214,6 +220,53 @@ pub struct Arrivals {
     pub lateness: Latency,
 }
 
+/// What a team had of a sync object in the window; percentiles are of all its waits, those of no
+/// length too.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SyncRow {
+    pub name: String,
+    /// `barrier`, `lock`, `commit`, `safepoint`.
+    pub sort: String,
+    /// The kind of that sort; of a sort without kinds the sort.
+    pub kind: String,
+    pub team: String,
+    pub passes: u64,
+    /// Passes after a wait awake, and asleep; the others found it open.
+    pub spun: u64,
+    pub slept: u64,
+    /// Of those asleep, the ones whose waker is not known, so that they are no wakeup.
+    pub unstamped: u64,
+    /// Waiting, of the time that the team's tasks had in the window; `None` for a window of no
+    /// length.
+    pub wait_share: Option<f64>,
+    /// Of a barrier of one count: rounds that were complete with a task of this team.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u64>,
+    /// Of a lock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub releases: Option<u64>,
+    /// Of a commit: groups that this team led, and the commits in them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grouped: Option<u64>,
+    /// Of a safepoint: pauses that a task of this team ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<u64>,
+    /// `ns`.
+    pub unit: String,
+    pub min: Option<u64>,
+    pub max: Option<u64>,
+    pub mean: Option<f64>,
+    pub p50: Option<u64>,
+    pub p90: Option<u64>,
+    pub p95: Option<u64>,
+    pub p99: Option<u64>,
+    pub p999: Option<u64>,
+    /// HdrHistogram V2, base64.
+    pub hdr: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Messages {
     /// Over the whole run.
@@ -222,6 +275,7 @@ pub struct Messages {
     /// In the window.
     pub sent_window: u64,
     pub received_window: u64,
+    /// Of these, the ones that woke who waited for them.
     pub wakeups: u64,
 }
 
@@ -368,10 +422,12 @@ pub const NO_RECEIVER: &str = "no team of this profile receives messages";
 pub const NO_MESSAGES: &str = "this team receives no messages";
 /// Why a metric of memory steps has no value where there are none of the kind.
 pub const NO_SUCH_STEP: &str = "no step of this kind used memory in the window";
+/// Why a metric of a sort of sync object has no value where the profile has none.
+pub const NO_SYNC: &str = "the profile has no such sync object";
 pub const NO_TRIAL: &str = "the profile is no trial of who moves";
 
 /// All of these.
-pub const UNSAID: &[&str] = &[NO_MEMORY, NO_TRIAL, NO_RECEIVER, NO_MESSAGES, NO_SUCH_STEP];
+pub const UNSAID: &[&str] = &[NO_MEMORY, NO_TRIAL, NO_RECEIVER, NO_MESSAGES, NO_SUCH_STEP, NO_SYNC];
 
 /// The `relation` of a row over all relations.
 pub const ALL: &str = "all";

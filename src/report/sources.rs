@@ -114,7 +114,7 @@ fn of_memory(case: &Case<'_>) -> Vec<Source> {
     }
     let recording = case.recording;
     let vmstat = recording.vmstat.iter().map(|growth| absence(&growth.value));
-    let scans = recording.instances.iter().filter(|it| it.signal.is_none());
+    let scans = recording.spaces.iter().filter(|it| it.signal.is_none());
     let scans = scans.flat_map(|it| &it.scan_seq).map(absence);
     let regions =
         |seen: &'_ InstanceSample| -> Vec<_> { seen.regions.iter().map(absence).collect() };

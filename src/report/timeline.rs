@@ -5,7 +5,6 @@
 use crate::base::Reading;
 use crate::record::timeline::{InstanceSample, Pages, Sample};
 use crate::report::judge::{Case, seconds};
-use crate::report::looks;
 use serde::{Deserialize, Serialize};
 
 /// All looks of a run.
@@ -95,7 +94,7 @@ fn of_region(case: &Case<'_>, looks: &[Option<&InstanceSample>], at: usize) -> R
     let unknown = readings().flatten().find(|reading| reading.value().is_none());
     RegionTimeline {
         region: plan.name.clone(),
-        bytes: looks::bytes(plan),
+        bytes: case.plan.bytes_in_instance(at),
         pages: nodes.map(|(at, node)| NodePages { node: node.id.0, pages: pages(at) }).collect(),
         method: readings().find_map(reading_of).map(|pages| pages.method.name().to_owned()),
         absent: readings().map(|n| Some(reading_of(n)?.absent)).collect(),

@@ -63,7 +63,7 @@ pub(super) fn of(case: &Case<'_>) -> Option<Trial> {
         let reason = start.as_ref().err().or(outcome.as_ref().err()).cloned();
         let node = |at: Option<&usize>| Some(plan.nodes.get(*at?)?.id.0);
         let moved_share = path.moved_share();
-        let bytes = looks::bytes(region) as f64;
+        let bytes = region.bytes() as f64;
         Trial {
             team: team.name.clone(),
             region: region.name.clone(),

@@ -2,7 +2,7 @@
 //!
 //! Must not know: steps, who else has them.
 
-use crate::plan::{FirstTouch, HugePages, MemoryPlan, MemoryPolicy, Plan, Sharing};
+use crate::plan::{FirstTouch, HugePages, MemoryPlan, MemoryPolicy, Plan, Sharing, Space};
 use crate::record::Memory;
 use crate::step::memory::{self, Span};
 use crate::sys::Errno;
@@ -48,23 +48,32 @@ impl Areas {
     /// Maps the regions that all address spaces share, before any is forked.
     pub(super) fn shared(plan: &Plan) -> Result<Areas, AreaError> {
         let nobody = Areas(vec![None; plan.memory.len()]);
-        Areas::map(plan, 0, Sharing::All, &nobody)
+        nobody.and(plan, 0, |region| plan.memory[region].sharing == Sharing::All)
     }
 
-    /// Maps the regions of an instance, whose others are `shared`.
-    pub(super) fn own(plan: &Plan, instance: u32, shared: &Areas) -> Result<Areas, AreaError> {
-        Areas::map(plan, instance, Sharing::Process, shared)
+    /// Maps the regions that the processes of an instance share, before any of them is forked;
+    /// `self` are those of all.
+    pub(super) fn of_instance(&self, plan: &Plan, instance: u32) -> Result<Areas, AreaError> {
+        self.and(plan, instance, |region| plan.memory[region].sharing == Sharing::Instance)
     }
 
-    fn map(
+    /// Maps the regions that an address space has for itself; `self` are those of its instance.
+    pub(super) fn own(&self, plan: &Plan, space: &Space) -> Result<Areas, AreaError> {
+        self.and(plan, space.instance, |region| {
+            plan.memory[region].sharing == Sharing::Process && plan.has(space.process, region)
+        })
+    }
+
+    /// These and the wanted ones.
+    fn and(
+        &self,
         plan: &Plan,
         instance: u32,
-        sharing: Sharing,
-        others: &Areas,
+        is_wanted: impl Fn(usize) -> bool,
     ) -> Result<Areas, AreaError> {
         let one = |(index, region): (usize, &MemoryPlan)| {
-            if region.sharing != sharing {
-                return Ok(others.0[index].clone());
+            if !is_wanted(index) {
+                return Ok(self.0[index].clone());
             }
             let mapped = mapped(region, instance).map_err(|(call, errno)| AreaError {
                 region: index,
@@ -80,11 +89,12 @@ impl Areas {
         plan.memory.iter().enumerate().map(one).collect::<Result<_, _>>().map(Areas)
     }
 
-    /// Writes down where the regions are, for whoever looks at their pages.
-    pub(super) fn tell(&self, plan: &Plan, memory: &Memory, instance: u32) {
+    /// Writes down where the regions are in the address space of this number, for whoever looks at
+    /// their pages.
+    pub(super) fn tell(&self, plan: &Plan, memory: &Memory, space: usize) {
         for index in 0..plan.memory.len() {
             let address = self.region(index).map_or(0, Region::address) as u64;
-            memory.region_address(instance as usize, index).store(address, Release);
+            memory.region_address(space, index).store(address, Release);
         }
     }
 
@@ -110,8 +120,8 @@ impl Areas {
         Some(Span { region, offset, bytes: (bytes + halo).min(region.bytes() - offset) })
     }
 
-    /// Touches what the thread that starts the others touches first: private regions of this
-    /// instance, or those that are shared. `over` tells that the run was given up.
+    /// Touches what the thread that starts the others touches first, of the regions that are shared
+    /// so. `over` tells that the run was given up.
     pub(super) fn touch(
         &self,
         plan: &Plan,
@@ -160,7 +170,7 @@ fn mapped(plan: &MemoryPlan, instance: u32) -> Result<Region, (&'static str, Err
     let bytes = plan.bytes() as usize;
     let region = match plan.sharing {
         Sharing::Process => Region::private(bytes),
-        Sharing::All => Region::shared(bytes),
+        Sharing::Instance | Sharing::All => Region::shared(bytes),
     };
     let region = region.map_err(|errno| ("mmap", errno))?;
     match plan.huge {

@@ -6,24 +6,27 @@
 //! written.
 
 use super::using::Using;
-use crate::plan::{Form, Op, Plan, Sharing, Slice};
+use crate::plan::{Op, Plan, Sharing, Slice};
 use std::collections::HashMap;
 
 /// A region and which of its slices; `None` is all of it.
 pub(super) type Place = (u32, Option<u64>);
 
-/// For each place that is chased in an address space: the team and its member who write the way.
-pub(super) struct Claims(HashMap<Place, (usize, u32)>);
+/// For each place that is chased, in each process that has it for itself: the team and its member
+/// who write the way.
+pub(super) struct Claims(HashMap<(usize, Place), (usize, u32)>);
 
 /// The place of a step for a member.
 pub(super) fn place(slice: &Slice, me: u32) -> Place {
     (slice.region, slice.number(me))
 }
 
-/// Whether each member of the team has a region of its own.
-fn is_own(plan: &Plan, team: usize, region: u32) -> bool {
-    let private = plan.memory[region as usize].sharing == Sharing::Process;
-    private && plan.teams[team].form == Form::Processes
+/// The process whose own region it is to a team; 0 for all that share it.
+fn owner(plan: &Plan, team: usize, region: u32) -> usize {
+    match plan.memory[region as usize].sharing {
+        Sharing::Process => plan.process_of(team),
+        Sharing::Instance | Sharing::All => 0,
+    }
 }
 
 impl Claims {
@@ -35,11 +38,12 @@ impl Claims {
         for team in early.into_iter().chain(late) {
             for op in &plan.teams[team].ops {
                 let Op::Use(it) = op else { continue };
-                if it.verb != "chase" || is_own(plan, team, it.at.region) {
+                if it.verb != "chase" || plan.is_own(team, it.at.region as usize) {
                     continue;
                 }
+                let owner = owner(plan, team, it.at.region);
                 for me in 0..plan.teams[team].size {
-                    claims.entry(place(&it.at, me)).or_insert((team, me));
+                    claims.entry((owner, place(&it.at, me))).or_insert((team, me));
                 }
             }
         }
@@ -54,16 +58,17 @@ impl Claims {
         using: &Using<'_>,
     ) -> bool {
         let place @ (region, slice) = using.place;
-        if is_own(plan, team, region) {
+        if plan.is_own(team, region as usize) {
             return true;
         }
         let first = match plan.memory[region as usize].sharing {
             Sharing::All => copy == 0,
-            Sharing::Process => plan.groups().iter().any(|group| group.start == copy),
+            Sharing::Instance => plan.is_first_in_instance(copy),
+            Sharing::Process => plan.is_first_in_space(copy),
         };
         first
             && match using.is_chase() {
-                true => self.0.get(&place) == Some(&(team, me)),
+                true => self.0.get(&(owner(plan, team, region), place)) == Some(&(team, me)),
                 false => slice.is_some() || me == 0,
             }
     }

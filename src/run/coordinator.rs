@@ -19,7 +19,7 @@ use super::worker::Worker;
 use super::{Control, Progress, RunError, cost, crew, failure, leftovers, roster};
 use crate::host::Root;
 use crate::host::oom::OomKills;
-use crate::plan::{ChannelPlan, Form, Plan, Sharing};
+use crate::plan::{ChannelPlan, Form, Plan, Sharing, Space};
 use crate::record::Layout;
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
@@ -149,19 +149,21 @@ impl<'a> Coordinator<'a> {
             at_work: &at_work,
             claims: Claims::of(plan),
         };
-        let areas = self.map_areas()?;
+        // All in one address space.
+        let Some(space) = plan.spaces().into_iter().next() else {
+            return Err(RunError::system("a plan without tasks")(Errno(libc::EINVAL)));
+        };
+        let areas = self.map_areas(&space)?;
         let open = |copy| {
             Channels::open(plan, memory, copy)
                 .map_err(|(channel, error)| self.not_opened(channel, error.call, error.errno))
         };
-        let channels: Vec<Channels<'_>> = (0..plan.copies).map(open).collect::<Result<_, _>>()?;
+        let channels: Vec<Channels<'_>> =
+            space.copies.clone().map(open).collect::<Result<_, _>>()?;
         let tasks = Tasks::Threads(&channels);
         let before = usage(Of::Process);
         let begun = clock::monotonic_ns();
-        let mut workers = Vec::with_capacity(plan.n_tasks() as usize);
-        for (copy, channels) in (0..).zip(&channels) {
-            workers.extend(crew::workers(&stage, copy, channels, &areas, Form::Threads));
-        }
+        let mut workers = crew::workers(&stage, &space, &channels, &areas, Form::Threads);
         thread::crew(&seeds, |crew| {
             let ran = self
                 .start_threads(crew, &mut workers)
@@ -178,14 +180,15 @@ impl<'a> Coordinator<'a> {
     }
 
     /// The regions of our own address space, with what the main thread touches first.
-    fn map_areas(&self) -> Result<Areas, RunError> {
+    fn map_areas(&self, space: &Space) -> Result<Areas, RunError> {
         let plan = self.plan;
         let mapped = Areas::shared(plan).and_then(|shared| {
-            let areas = Areas::own(plan, 0, &shared)?;
-            areas.tell(plan, self.memory, 0);
+            let areas = shared.of_instance(plan, space.instance)?.own(plan, space)?;
+            areas.tell(plan, self.memory, space.number);
             let over = || signal::stop_signal().is_some();
-            areas.touch(plan, 0, Sharing::All, &over)?;
-            areas.touch(plan, 0, Sharing::Process, &over)?;
+            for sharing in [Sharing::All, Sharing::Instance, Sharing::Process] {
+                areas.touch(plan, space.instance, sharing, &over)?;
+            }
             Ok(areas)
         });
         mapped.map_err(|AreaError { region, call, errno }| self.no_memory(region, call, errno))

@@ -41,11 +41,18 @@ pub(super) fn measure(plan: &Plan, clock: Clock) -> Result<HarnessCost, RunError
     };
     let layout = Layout::new(layout::Spec {
         cpus: plan.cpus.iter().map(cpu_spec).collect(),
-        teams: vec![layout::Team { receives: true, measures: Vec::new(), paces: 0 }],
+        teams: vec![layout::Team {
+            receives: true,
+            measures: Vec::new(),
+            syncs: Vec::new(),
+            pauses: Vec::new(),
+            paces: 0,
+        }],
         n_tasks: 1,
         channels: Vec::new(),
+        sync_bytes: Vec::new(),
         copies: 1,
-        instances: 1,
+        spaces: 1,
         n_regions: 0,
         page_bytes: crate::sys::shared::page_bytes(),
     });

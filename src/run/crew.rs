@@ -1,4 +1,4 @@
-//! Tasks of a copy, and threads for them.
+//! Tasks of an address space, and threads for them.
 //!
 //! Must not know: the window, what ends a run.
 
@@ -6,7 +6,7 @@ use super::areas::Areas;
 use super::program::Channels;
 use super::stage::Stage;
 use super::worker::Worker;
-use crate::plan::Form;
+use crate::plan::{Form, Space};
 use crate::sys::Errno;
 use crate::sys::thread::Crew;
 
@@ -14,22 +14,25 @@ use crate::sys::thread::Crew;
 /// are not on the stack.
 const STACK_BYTES: usize = 64 << 10;
 
-/// The tasks of a copy that have this form, in the order of the profile.
+/// The tasks of an address space that have this form: copy by copy, in the order of the profile.
+/// `channels` are those of its copies.
 pub(super) fn workers<'a>(
     stage: &Stage<'a>,
-    copy: u32,
-    channels: &'a Channels<'a>,
+    space: &Space,
+    channels: &'a [Channels<'a>],
     areas: &'a Areas,
     form: Form,
 ) -> Vec<Worker<'a>> {
-    let teams = stage.plan.teams.iter().enumerate();
-    let members = |(team, size)| (0..size).map(move |me| (team, me));
-    teams
-        .filter(|(_, team)| team.form == form)
-        .map(|(team, team_plan)| (team, team_plan.size))
-        .flat_map(members)
-        .map(|(team, me)| stage.worker(copy, team, me, channels, areas))
-        .collect()
+    let plan = stage.plan;
+    let teams = || space.teams.iter().filter(|team| plan.teams[**team].form == form);
+    let mut workers = Vec::new();
+    for (copy, channels) in space.copies.clone().zip(channels) {
+        for &team in teams() {
+            let members = 0..plan.teams[team].size;
+            workers.extend(members.map(|me| stage.worker(copy, team, me, channels, areas)));
+        }
+    }
+    workers
 }
 
 /// Starts a thread for each, in order, but for those that steps start.

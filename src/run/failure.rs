@@ -8,6 +8,7 @@ use crate::record::gather::TaskId;
 use crate::record::memory::{Memory, TaskSlot, TaskState};
 use crate::record::recording::Failure;
 use crate::step::channel::{Call, Hitch};
+use crate::step::sync;
 use crate::sys::{Errno, signal};
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
@@ -68,6 +69,16 @@ impl Failed {
         Some(Failed { op: op as u32, tried, errno })
     }
 
+    /// The same of a hitch at a sync object.
+    pub(super) fn of_sync(op: usize, hitch: sync::Hitch) -> Option<Failed> {
+        let (tried, errno) = match hitch {
+            sync::Hitch::Interrupted => return None,
+            sync::Hitch::Failed { call: sync::Call::FutexWait, errno } => (Tried::FutexWait, errno),
+            sync::Hitch::Failed { call: sync::Call::FutexWake, errno } => (Tried::FutexWake, errno),
+        };
+        Some(Failed { op: op as u32, tried, errno })
+    }
+
     pub(super) fn store(self, slot: &TaskSlot) {
         slot.failed_op.store(self.op, Relaxed);
         slot.failed_call.store(self.tried as u32, Relaxed);
@@ -96,9 +107,12 @@ pub(super) fn describe(plan: &Plan, memory: &Memory, ids: &[TaskId], task: usize
         error,
     };
     if slot.state.load(Relaxed) == TaskState::Killed as u32 {
-        let error = match slot.signal.load(Relaxed) {
-            0 => "ended without having been told to".to_owned(),
-            signal => format!("killed by {}", signal::words(signal)),
+        let who = plan.process_name(id.copy, id.team);
+        let error = match (slot.signal.load(Relaxed), who) {
+            (0, None) => "ended without having been told to".to_owned(),
+            (0, Some(process)) => format!("{process} ended without having been told to"),
+            (signal, None) => format!("killed by {}", signal::words(signal)),
+            (signal, Some(process)) => format!("{process} was killed by {}", signal::words(signal)),
         };
         return named("unknown".to_owned(), "none", error);
     }
@@ -167,6 +181,9 @@ pub(super) fn step_words(plan: &Plan, op: &Op) -> String {
         Op::Leave { .. } => "choose".to_owned(),
         Op::Spawn { team } => format!("spawn {}", plan.teams[*team as usize].name),
         Op::Join { team } => format!("join {}", plan.teams[*team as usize].name),
+        Op::Sync(it) => {
+            format!("{} {}", it.act.word(), plan.syncs[it.object as usize].name)
+        }
         Op::Use(it) => format!("{} {}", it.verb, plan.memory[it.at.region as usize].name),
         Op::Forever { .. } => "forever".to_owned(),
         Op::Measure { .. } | Op::EndMeasure { .. } => "measure".to_owned(),

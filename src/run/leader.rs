@@ -1,11 +1,11 @@
 //! Tasks as processes: a leader is this program started again, which forks them and reaps them.
 //!
 //! A process with threads cannot be forked safely, and the caller may have any number; a fresh
-//! leader has one. It reads its plan from a descriptor, maps the regions and opens the channels of
-//! one address space's copies at a time (so that a task inherits the descriptors of its own only),
-//! forks their tasks, closes the channels, and in the end waits for all. Thread teams get a process
-//! of their own: one in each instance, or, beside process teams, in each copy. Must not know: the
-//! window, what ends a run.
+//! leader has one. It reads its plan from a descriptor, opens the channels of the copies that share
+//! an address space (so that a task inherits the descriptors of its own only), maps the regions of
+//! one of their processes at a time, forks its tasks, closes the channels, and in the end waits for
+//! all. Thread teams get a process of their own: each of an instance's, or, beside process teams,
+//! one in each copy. Must not know: the window, what ends a run.
 
 use super::areas::{AreaError, Areas};
 use super::claims::Claims;
@@ -15,7 +15,7 @@ use super::roster;
 use super::stage::{Pace, Stage};
 use super::worker::Worker;
 use super::{crew, failure};
-use crate::plan::{Form, Plan, Sharing};
+use crate::plan::{Form, Plan, Sharing, Space};
 use crate::record::Layout;
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
@@ -27,7 +27,6 @@ use crate::sys::thread::Task;
 use crate::sys::{Errno, Shared, clock, fd, raw, signal, thread};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
-use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::PathBuf;
 use std::process::Child;
@@ -62,6 +61,7 @@ pub(super) enum Could {
     AdviseHuge,
     SetPolicy,
     EnterCgroup,
+    TouchShared,
 }
 
 /// The calls that place memory.
@@ -84,6 +84,7 @@ impl Could {
             3 => "fork a task",
             4 => "start a thread",
             9 => "enter the cgroup of its instance",
+            10 => "have a process touch the memory that an instance shares",
             _ => "lead",
         }
     }
@@ -159,7 +160,7 @@ fn lead() -> i32 {
     if let Err((could, errno)) = children.start() {
         children.could_not(could, errno);
     }
-    children.reap();
+    children.reap_until(None);
     let reaped_ns = clock::monotonic_ns();
     memory.control().reaped_ns.store(reaped_ns, Release);
     // Our end of `ready` told the coordinator all the while that we are alive.
@@ -182,73 +183,117 @@ impl Children<'_> {
         let shared = Areas::shared(plan).map_err(|error| self.no_memory(error))?;
         let touched = shared.touch(plan, 0, Sharing::All, &|| self.over());
         touched.map_err(|error| self.no_memory(error))?;
-        for group in plan.groups() {
-            if self.over() {
-                return Ok(());
+        let spaces = plan.spaces();
+        for of_instance in spaces.chunk_by(|one, next| one.instance == next.instance) {
+            let instance = of_instance[0].instance;
+            let areas =
+                shared.of_instance(plan, instance).map_err(|error| self.no_memory(error))?;
+            self.touch_shared(&forker, instance, &areas)?;
+            for together in of_instance.chunk_by(|one, next| one.copies == next.copies) {
+                if self.over() {
+                    return Ok(());
+                }
+                self.start_together(together, &forker, &areas)?;
             }
-            self.start_group(group, &forker, &shared)?;
         }
         Ok(())
     }
 
-    /// The copies that share an address space.
-    fn start_group(
+    /// The processes of the same copies, which share their channels.
+    fn start_together(
         &self,
-        group: Range<u32>,
+        spaces: &[Space],
         forker: &Forker,
-        shared: &Areas,
+        areas: &Areas,
     ) -> Result<(), (Could, Errno)> {
-        let (stage, plan) = (self.stage, self.stage.plan);
-        let instance = plan.instance(group.start);
-        let areas = Areas::own(plan, instance, shared).map_err(|error| self.no_memory(error))?;
-        areas.tell(plan, stage.memory, instance);
+        let (plan, memory) = (self.stage.plan, self.stage.memory);
         let open = |copy| {
-            Channels::open(plan, stage.memory, copy).map_err(|(channel, error)| {
-                stage.memory.control().leader_channel.store(channel as u32, Relaxed);
+            Channels::open(plan, memory, copy).map_err(|(channel, error)| {
+                memory.control().leader_channel.store(channel as u32, Relaxed);
                 (Could::OpenChannels, error.errno)
             })
         };
-        let channels: Vec<Channels<'_>> = group.clone().map(open).collect::<Result<_, _>>()?;
+        let copies = spaces.first().map_or(0..0, |space| space.copies.clone());
+        let channels: Vec<Channels<'_>> = copies.map(open).collect::<Result<_, _>>()?;
+        spaces.iter().try_for_each(|space| self.start_space(space, &channels, forker, areas))
+    }
+
+    /// One address space; `areas` are what its instance shares.
+    fn start_space(
+        &self,
+        space: &Space,
+        channels: &[Channels<'_>],
+        forker: &Forker,
+        areas: &Areas,
+    ) -> Result<(), (Could, Errno)> {
+        let (stage, plan) = (self.stage, self.stage.plan);
+        let areas = areas.own(plan, space).map_err(|error| self.no_memory(error))?;
+        areas.tell(plan, stage.memory, space.number);
         // All are prepared before the first is forked: memory that we write to between two forks is
         // copied once more for each.
-        let workers = |form| -> Vec<Worker<'_>> {
-            let copies = group.clone().zip(&channels);
-            copies.flat_map(|(copy, it)| crew::workers(stage, copy, it, &areas, form)).collect()
-        };
+        let workers = |form| crew::workers(stage, space, channels, &areas, form);
         let (mut processes, mut threads) = (workers(Form::Processes), workers(Form::Threads));
-        let enter = || match self.doors.get(instance as usize) {
-            // 0 is whoever writes it.
-            Some(door) => fd::write_file(door, "0").map_err(|errno| (Could::EnterCgroup, errno)),
-            None => Ok(()),
-        };
-        let touch = || {
-            let touched = areas.touch(plan, instance, Sharing::Process, &|| self.over());
-            touched.map_err(|error| self.no_memory(error))
-        };
-        // In the child, before its tasks; whether it went well, else it is told.
-        let settle = || match enter().and_then(|()| touch()) {
-            Ok(()) => true,
-            Err((could, errno)) => {
-                self.could_not(could, errno);
-                false
-            }
-        };
+        let settle = || self.settle(space.instance, &areas, Sharing::Process);
         for worker in &mut processes {
             let one = std::slice::from_mut(worker);
-            self.fork(forker, one, |one| {
+            self.fork_tasks(forker, one, |one| {
                 if settle() {
                     one[0].run();
                 }
             })?;
         }
         if !threads.is_empty() {
-            self.fork(forker, &mut threads, |workers| {
+            self.fork_tasks(forker, &mut threads, |workers| {
                 if settle() {
                     self.run_threads(workers);
                 }
             })?;
         }
         Ok(())
+    }
+
+    /// In a child, before its tasks: enters the cgroup of its instance and touches what the thread
+    /// that starts the others does, of the regions that are shared so. Whether it went well; what
+    /// did not is told.
+    fn settle(&self, instance: u32, areas: &Areas, sharing: Sharing) -> bool {
+        let entered = match self.doors.get(instance as usize) {
+            // 0 is whoever writes it.
+            Some(door) => fd::write_file(door, "0").map_err(|errno| (Could::EnterCgroup, errno)),
+            None => Ok(()),
+        };
+        let settled = entered.and_then(|()| {
+            let touched = areas.touch(self.stage.plan, instance, sharing, &|| self.over());
+            touched.map_err(|error| self.no_memory(error))
+        });
+        match settled {
+            Ok(()) => true,
+            Err((could, errno)) => {
+                self.could_not(could, errno);
+                false
+            }
+        }
+    }
+
+    /// Touches what the processes of an instance share before any of them is there, which could be
+    /// first; in a process of its own, since the leader is in no cgroup of an instance.
+    fn touch_shared(
+        &self,
+        forker: &Forker,
+        instance: u32,
+        areas: &Areas,
+    ) -> Result<(), (Could, Errno)> {
+        let memory = &self.stage.plan.memory;
+        if memory.iter().all(|region| region.sharing != Sharing::Instance) {
+            return Ok(());
+        }
+        let child = self.fork(forker, || {
+            self.settle(instance, areas, Sharing::Instance);
+        })?;
+        match self.reap_until(Some(child)) {
+            Some(Ended::Exited(0)) => Ok(()),
+            // Killed, since it has told whatever else it could not do.
+            _ => Err((Could::TouchShared, Errno(libc::ECHILD))),
+        }
     }
 
     /// Whether the run was given up while we were at it.
@@ -272,43 +317,48 @@ impl Children<'_> {
         });
     }
 
+    /// Forks a process that does this and ends; its id.
+    fn fork(&self, forker: &Forker, body: impl FnOnce()) -> Result<u32, (Could, Errno)> {
+        let leader = thread::ids().0;
+        match forker.fork().map_err(|errno| (Could::Fork, errno))? {
+            Forked::Child => {
+                process::die_with_parent();
+                if process::parent_id() == leader {
+                    body();
+                }
+                process::exit_now(0)
+            }
+            Forked::Parent { child } => Ok(child),
+        }
+    }
+
     /// Forks a process for these tasks.
-    fn fork<'w>(
+    fn fork_tasks<'w>(
         &self,
         forker: &Forker,
         workers: &'w mut [Worker<'_>],
         body: impl FnOnce(&'w mut [Worker<'_>]),
     ) -> Result<(), (Could, Errno)> {
-        let leader = thread::ids().0;
         let memory = self.stage.memory;
-        match forker.fork().map_err(|errno| (Could::Fork, errno))? {
-            Forked::Child => {
-                process::die_with_parent();
-                if process::parent_id() == leader {
-                    for worker in workers.iter() {
-                        memory.map_in(worker.task, worker.team);
-                    }
-                    body(workers);
-                }
-                process::exit_now(0)
-            }
-            Forked::Parent { child } => {
-                // The tasks do it too, if they get so far.
-                for worker in workers {
-                    memory.slot(worker.task).pid.store(child, Relaxed);
-                }
-                Ok(())
-            }
-        }
+        let tasks: Vec<usize> = workers.iter().map(|worker| worker.task).collect();
+        let child = self.fork(forker, || {
+            workers.iter().for_each(|worker| memory.map_in(worker.task, worker.team));
+            body(workers);
+        })?;
+        // The tasks do it too, if they get so far.
+        tasks.into_iter().for_each(|task| memory.slot(task).pid.store(child, Relaxed));
+        Ok(())
     }
 
-    /// Waits for all children; who did not check out is marked, and ends the run.
-    fn reap(&self) {
+    /// Waits for this child, or for all; who did not check out is marked, and ends the run. Gives
+    /// how this child ended.
+    fn reap_until(&self, awaited: Option<u32>) -> Option<Ended> {
         loop {
             match process::reap() {
+                Ok(Some((pid, ended))) if Some(pid) == awaited => return Some(ended),
                 Ok(Some((_, Ended::Exited(0)))) => {}
                 Ok(Some((pid, ended))) => self.killed(pid, ended),
-                Ok(None) => return,
+                Ok(None) => return None,
                 // Only signals can interrupt it.
                 Err(_) => {}
             }

@@ -23,6 +23,7 @@ mod flow;
 mod gate;
 pub mod leader;
 mod leftovers;
+mod meet;
 mod program;
 mod residence;
 mod roster;

@@ -5,6 +5,7 @@
 
 use super::areas::Areas;
 use super::flow::{Turn, Turns};
+use super::meet::{self, Holding, Meet, Object, Tie};
 use super::roster;
 use super::using::Using;
 use crate::base::Aligned;
@@ -16,11 +17,13 @@ use crate::step::channel::{self, Instance, OpenError, Opening, Scope};
 use crate::step::work;
 use crate::sys::Errno;
 
-/// All channel instances of one copy, in the order of the plan.
+/// All channel instances of one copy, in the order of the plan, and its sync objects.
 pub(super) struct Channels<'a> {
     pub ends: Vec<End<'a>>,
     /// Where each channel's instances begin.
     first: Vec<usize>,
+    /// In the order of the plan.
+    pub syncs: Vec<Object<'a>>,
 }
 
 /// One instance of a channel and what goes with it.
@@ -62,7 +65,19 @@ impl<'a> Channels<'a> {
                 });
             }
         }
-        Ok(Channels { ends, first })
+        Ok(Channels { ends, first, syncs: meet::open(plan, memory, copy) })
+    }
+
+    /// The instances that a step of member `me` means.
+    fn pick(&self, plan: &Plan, channel: u32, pick: &Pick, me: u32) -> Ends {
+        let first = self.first[channel as usize];
+        let n = plan.channels[channel as usize].count as usize;
+        match pick {
+            Pick::All => Ends::Each { first, n },
+            Pick::Next => Ends::Next { first, n },
+            Pick::Any => Ends::Any { first, n },
+            Pick::At(which) => Ends::Each { first: first + which.of(me) as usize, n: 1 },
+        }
     }
 }
 
@@ -73,6 +88,12 @@ pub(super) struct Program<'a> {
     pub usings: Vec<Using<'a>>,
     /// What `Step::Turn` remembers.
     pub turns: Turns,
+    /// Where the task stands at each sync object of its team.
+    pub ties: Vec<Tie>,
+    /// What `Step::Meet` names.
+    pub meets: Vec<Meet>,
+    /// The locks that it has, the last taken last; with room for all that it can.
+    pub held: Vec<Holding>,
     /// A number for each step: rounds left of a loop, when a measure block began, whose turn is
     /// next.
     pub numbers: Aligned<u64>,
@@ -119,6 +140,10 @@ pub(super) enum Step {
     /// A position in [`Program::usings`].
     Use {
         using: usize,
+    },
+    /// A position in [`Program::meets`].
+    Meet {
+        meet: usize,
     },
     Measure,
     EndMeasure {
@@ -176,19 +201,6 @@ pub(super) enum Ends {
     },
 }
 
-impl Ends {
-    fn new(plan: &Plan, channels: &Channels<'_>, channel: u32, pick: &Pick, me: u32) -> Ends {
-        let first = channels.first[channel as usize];
-        let n = plan.channels[channel as usize].count as usize;
-        match pick {
-            Pick::All => Ends::Each { first, n },
-            Pick::Next => Ends::Next { first, n },
-            Pick::Any => Ends::Any { first, n },
-            Pick::At(which) => Ends::Each { first: first + which.of(me) as usize, n: 1 },
-        }
-    }
-}
-
 impl<'a> Program<'a> {
     /// The program of member `me` of a team in a copy.
     pub(super) fn new(
@@ -198,15 +210,17 @@ impl<'a> Program<'a> {
         areas: &'a Areas,
     ) -> Program<'a> {
         let who = (plan, copy, team, me);
+        let ties = meet::ties(plan, (team, me));
         let team = &plan.teams[team];
         let mut turns = Turns::default();
         let mut usings = Vec::new();
         let mut measures = Vec::new();
+        let mut meets = Vec::new();
         // A turn starts at the task's own index.
         let numbers = Aligned::new(u64::from(me), team.ops.len());
         let mut steps = Vec::with_capacity(team.ops.len());
         for (at, op) in team.ops.iter().enumerate() {
-            let ends = |channel: u32, pick: &Pick| Ends::new(plan, channels, channel, pick, me);
+            let ends = |channel: u32, pick: &Pick| channels.pick(plan, channel, pick, me);
             steps.push(match op {
                 Op::Send { channel, pick, bytes } => {
                     Step::Send { ends: ends(*channel, pick), bytes: *bytes as usize }
@@ -227,6 +241,10 @@ impl<'a> Program<'a> {
                     usings.extend(Using::new(it, plan, me, areas));
                     if usings.len() > known { Step::Use { using: known } } else { Step::Nothing }
                 }
+                Op::Sync(it) => {
+                    meets.push(Meet::new(it, plan, me, &ties));
+                    Step::Meet { meet: meets.len() - 1 }
+                }
                 Op::Measure { .. } => {
                     measures.push(at);
                     Step::Measure
@@ -245,6 +263,9 @@ impl<'a> Program<'a> {
             steps,
             usings,
             turns,
+            ties,
+            held: Vec::with_capacity(meets.len()),
+            meets,
             numbers,
             origins: plan.traces_origins(),
             buffer: Aligned::new(b'-', (team.buffer_bytes as usize).max(stamp::LONG_BYTES)),

@@ -19,6 +19,9 @@ const PAGES_OF_SLICE: u64 = 8;
 /// ... but no more than this in all.
 const PAGES_MAX: u64 = 4096;
 
+/// A page whose node is not known; the kernel's answers are nodes, or negative.
+const UNKNOWN: i32 = -1;
+
 /// A region as it lies in an address space.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
@@ -42,8 +45,9 @@ pub(super) struct Residence {
     refused: Option<Absence>,
     /// numa_maps of a process, at this look.
     maps: Option<(u32, Reading<String>)>,
-    /// Room for one region's addresses and answers.
+    /// Room for one region's addresses, for the answers of one process and for those of all.
     addresses: Vec<usize>,
+    answers: Vec<i32>,
     status: Vec<i32>,
 }
 
@@ -54,8 +58,8 @@ impl Residence {
     }
 
     fn asking(nodes: Vec<NodeId>, ask: Ask, root: Root) -> Residence {
-        let (addresses, status) = (Vec::new(), Vec::new());
-        Residence { nodes, ask, root, refused: None, maps: None, addresses, status }
+        let (addresses, answers, status) = (Vec::new(), Vec::new(), Vec::new());
+        Residence { nodes, ask, root, refused: None, maps: None, addresses, answers, status }
     }
 
     /// To be called before each look: what was read for the last one is old.
@@ -68,26 +72,47 @@ impl Residence {
         self.refused
     }
 
-    /// Where the pages of a region are in the process `pid` (0: ours). `homes` has, by slice, the
+    /// Where the pages of a region are that these processes (0: ours) share, at least one; of pages
+    /// that one has not used, and so does not know (mm/migrate.c, do_pages_stat_array, v6.12, looks
+    /// into its page table), the next one may tell. `homes` has, by slice, the
     /// node of the task that it belongs to, as a position in `nodes`; `None` for a slice that
     /// belongs to nobody who runs. It is empty for a region whose slices are nobody's.
     pub(super) fn pages(
         &mut self,
-        pid: u32,
+        pids: &[u32],
         place: &Place,
         homes: &[Option<usize>],
     ) -> Reading<Pages> {
         let per_slice = place.choose(&mut self.addresses);
         self.status.clear();
-        self.status.resize(self.addresses.len(), 0);
-        match (self.ask)(pid, &self.addresses, &mut self.status) {
-            Ok(()) => Reading::Value(self.sampled(per_slice, homes)),
-            Err(errno @ Errno(libc::EPERM | libc::EACCES)) => {
-                self.instead(pid, place, State::NoPermission, errno)
+        self.status.resize(self.addresses.len(), UNKNOWN);
+        for &pid in pids {
+            match self.ask_too(pid) {
+                Ok(()) if self.status.iter().any(|status| *status < 0) => {}
+                Ok(()) => break,
+                Err(errno @ Errno(libc::EPERM | libc::EACCES)) => {
+                    return self.instead(pid, place, State::NoPermission, errno);
+                }
+                Err(errno @ Errno(libc::ENOSYS)) => {
+                    return self.instead(pid, place, State::Absent, errno);
+                }
+                Err(errno) => {
+                    return Reading::absent(State::Absent, format!("move_pages: {errno}"));
+                }
             }
-            Err(errno @ Errno(libc::ENOSYS)) => self.instead(pid, place, State::Absent, errno),
-            Err(errno) => Reading::absent(State::Absent, format!("move_pages: {errno}")),
         }
+        Reading::Value(self.sampled(per_slice, homes))
+    }
+
+    /// Keeps what is known already.
+    fn ask_too(&mut self, pid: u32) -> Result<(), Errno> {
+        self.answers.clear();
+        self.answers.resize(self.addresses.len(), UNKNOWN);
+        (self.ask)(pid, &self.addresses, &mut self.answers)?;
+        for (known, answer) in self.status.iter_mut().zip(&self.answers) {
+            *known = if *known < 0 { *answer } else { *known };
+        }
+        Ok(())
     }
 
     fn sampled(&self, per_slice: Option<usize>, homes: &[Option<usize>]) -> Pages {

@@ -29,6 +29,11 @@ pub(super) fn instances(plan: &Plan) -> Vec<u32> {
     task_ids(plan).iter().map(|task| plan.instance(task.copy)).collect()
 }
 
+/// The address space of each task.
+pub(super) fn spaces(plan: &Plan) -> Vec<usize> {
+    task_ids(plan).iter().map(|task| plan.space_of(task.copy, task.team)).collect()
+}
+
 /// Who each task is, by its number.
 pub(super) fn task_ids(plan: &Plan) -> Vec<TaskId> {
     let mut ids = Vec::with_capacity(plan.n_tasks() as usize);

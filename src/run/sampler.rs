@@ -10,7 +10,7 @@ use super::roster;
 use crate::base::{Reading, State};
 use crate::host::Root;
 use crate::host::numa::{TaskNuma, counters};
-use crate::plan::{Owner, Plan, Sharing, Usage};
+use crate::plan::{Form, Owner, Plan, Sharing, Space, Usage};
 use crate::record::Memory;
 use crate::record::memory::TaskState;
 use crate::record::timeline::{CgroupRecord, Growth, InstanceSample, Pages, Sample, Timeline};
@@ -29,8 +29,11 @@ const LOOKS_MAX: usize = 2_000;
 pub(super) struct Sampler<'a> {
     plan: &'a Plan,
     memory: &'a Memory,
-    /// By task.
+    /// Of each task.
     instances: Vec<u32>,
+    spaces: Vec<Space>,
+    /// By address space: a task in it.
+    tasks: Vec<usize>,
     /// Position in the plan's nodes by CPU number.
     node_of_cpu: Vec<usize>,
     begun_ns: u64,
@@ -50,7 +53,7 @@ pub(super) struct Seen {
     pub timeline: Timeline,
     /// The counters' growth.
     pub vmstat: Vec<Growth>,
-    /// By instance, before the first look.
+    /// By address space, before the first look.
     pub scan_seq: Vec<Reading<u64>>,
     /// By instance; empty without cgroups.
     pub cgroups: Vec<CgroupRecord>,
@@ -78,6 +81,8 @@ impl<'a> Sampler<'a> {
             plan,
             memory,
             instances: roster::instances(plan),
+            spaces: plan.spaces(),
+            tasks: inhabitants(plan),
             node_of_cpu,
             begun_ns: now,
             next_ns: now,
@@ -88,7 +93,7 @@ impl<'a> Sampler<'a> {
             residence: Residence::new(plan.nodes.iter().map(|node| node.id).collect()),
             charges: Charges::begin(Root::default(), cgroups),
         };
-        sampler.scan_seq = (0..plan.instances).map(|it| sampler.scan_seq_of(it)).collect();
+        sampler.scan_seq = (0..plan.n_spaces()).map(|it| sampler.scan_seq_of(it)).collect();
         Some(sampler)
     }
 
@@ -145,32 +150,55 @@ impl<'a> Sampler<'a> {
         InstanceSample { tasks, regions }
     }
 
-    /// The process of an instance as move_pages and /proc know it; 0 for our own.
-    fn pid(&self, instance: u32) -> u32 {
-        if !self.plan.has_processes() {
-            return 0;
+    /// The process of an address space as move_pages and /proc know it; 0 for our own.
+    fn pid(&self, space: usize) -> u32 {
+        match self.plan.has_processes() {
+            true => self.memory.slot(self.tasks[space]).pid.load(Relaxed),
+            false => 0,
         }
-        let first = self.instances.iter().position(|it| *it == instance);
-        first.map_or(0, |task| self.memory.slot(task).pid.load(Relaxed))
     }
 
+    /// The region as an instance has it: in all its processes, if each of them has its own.
     fn region(&mut self, instance: u32, index: usize) -> Reading<Pages> {
-        let region = &self.plan.memory[index];
-        let address = self.memory.region_address(instance as usize, index).load(Acquire);
-        if address == 0 {
-            return Reading::absent(State::Absent, "the region is not mapped");
-        }
-        if !self.plan.own_processes
-            && self.plan.has_processes()
-            && region.sharing == Sharing::Process
-        {
+        let plan = self.plan;
+        let owns = |team: usize| plan.teams[team].uses(index) && plan.is_own(team, index);
+        if (0..plan.teams.len()).any(owns) {
             return Reading::absent(State::NotSupported, "each process has a region of its own");
         }
-        let (slice_bytes, n_slices) = (region.slice_bytes, u64::from(region.count));
-        let place = Place { address, slice_bytes, n_slices, seed: index as u64 };
-        let pid = self.pid(instance);
+        let mapped = |space: &Space| {
+            let address = self.memory.region_address(space.number, index).load(Acquire);
+            (address != 0).then(|| (self.pid(space.number), address))
+        };
+        let spaces = self.spaces.iter().filter(|space| space.instance == instance);
+        let having = spaces.filter(|space| plan.has(space.process, index));
+        let mapped: Vec<(u32, u64)> = having.filter_map(mapped).collect();
         let homes = self.homes(instance, index);
-        self.residence.pages(pid, &place, &homes)
+        // What processes share is at one address, since they have it from who forked them.
+        let together: Vec<&[(u32, u64)]> = match plan.memory[index].sharing {
+            Sharing::Process => mapped.chunks(1).collect(),
+            // Copies beside each other would tell the same.
+            Sharing::Instance | Sharing::All => mapped.chunks(plan.n_processes()).take(1).collect(),
+        };
+        let mut all: Option<Pages> = None;
+        for processes in together {
+            let pids: Vec<u32> = processes.iter().map(|(pid, _)| *pid).collect();
+            let place = self.place(index, processes[0].1);
+            match (self.residence.pages(&pids, &place, &homes), &mut all) {
+                (Reading::Value(pages), Some(all)) => all.add(&pages),
+                (Reading::Value(pages), all) => *all = Some(pages),
+                (absent, _) => return absent,
+            }
+        }
+        match all {
+            Some(pages) => Reading::Value(pages),
+            None => Reading::absent(State::Absent, "the region is not mapped"),
+        }
+    }
+
+    fn place(&self, index: usize, address: u64) -> Place {
+        let region = &self.plan.memory[index];
+        let (slice_bytes, n_slices) = (region.slice_bytes, u64::from(region.count));
+        Place { address, slice_bytes, n_slices, seed: index as u64 }
     }
 
     /// By slice, the node of the task that it belongs to, if that runs.
@@ -191,12 +219,23 @@ impl<'a> Sampler<'a> {
         self.node_of_cpu.get(cpu as usize).copied()
     }
 
-    /// Passes of the NUMA balancer over an instance's address space so far.
-    fn scan_seq_of(&self, instance: u32) -> Reading<u64> {
-        let path = match self.pid(instance) {
+    /// Passes of the NUMA balancer over an address space so far.
+    fn scan_seq_of(&self, space: usize) -> Reading<u64> {
+        let path = match self.pid(space) {
             0 => "/proc/self/sched".to_owned(),
             pid => format!("/proc/{pid}/sched"),
         };
         Root::default().text(&path).and_then(|text| TaskNuma::parse(&text).scan_seq)
     }
+}
+
+/// A task of each address space: a thread if there is one, since a process has memory for itself.
+fn inhabitants(plan: &Plan) -> Vec<usize> {
+    let first = |space: Space| {
+        let is_thread = |team: &&usize| plan.teams[**team].form == Form::Threads;
+        let thread = space.teams.iter().find(is_thread);
+        let team = thread.or(space.teams.first()).copied().unwrap_or(0);
+        roster::first_task(plan, space.copies.start, team)
+    };
+    plan.spaces().into_iter().map(first).collect()
 }

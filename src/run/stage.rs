@@ -92,7 +92,7 @@ impl<'a> Stage<'a> {
             attributes: attributes(&team_plan.scheduling),
             cpus: place(&team_plan.cpus).or_else(|| start_cpus.as_ref().map(|_| self.everywhere())),
             start_cpus,
-            sleeps: team_plan.ops.iter().any(Op::sleeps),
+            sleeps: self.plan.sleeps(team_plan),
             // Who has nothing to do would only burn a CPU until the time is up.
             starts_over: self.plan.duration_ns.is_some() && !spawns && program.acts(),
             program,
@@ -122,14 +122,11 @@ fn touches<'a>(
 ) -> Vec<(Span<'a>, Policy)> {
     let mut touches = Vec::new();
     for (index, region) in plan.memory.iter().enumerate() {
-        if plan.toucher(index) != Some(team) {
-            continue;
-        }
         let policy = match region.first_touch {
             FirstTouch::Opposite => Policy::Bind(vec![plan.opposite(team, member)]),
             _ => Policy::Default,
         };
-        let slices = plan.touches(index, me).into_iter();
+        let slices = plan.touches(index, team, me).into_iter();
         let spans = slices.filter_map(|slice| areas.span(plan, index, Some(slice), 0.0));
         touches.extend(spans.map(|span| (span, policy.clone())));
     }

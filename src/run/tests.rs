@@ -7,7 +7,7 @@ use super::gate::{Gate, Readiness};
 use super::program::{Channels, Ends, Program, Step};
 use super::roster;
 use crate::host::{Host, Topology};
-use crate::plan::{DeadlineTimes, Overrides, Plan};
+use crate::plan::{DeadlineTimes, Overrides, Plan, Space};
 use crate::profile::{Profile, Source};
 use crate::record::{Layout, Memory};
 use crate::step::channel::{Call, Hitch};
@@ -282,12 +282,14 @@ fn preparers(text: &str) -> Vec<String> {
     let memory = memory(&plan);
     let channels = Channels::open(&plan, &memory, 0).unwrap_or_else(|(name, _)| panic!("{name}"));
     let shared = Areas::shared(&plan).unwrap();
-    let areas = Areas::own(&plan, 0, &shared).unwrap();
+    let own = |space: &Space| shared.of_instance(&plan, 0).unwrap().own(&plan, space).unwrap();
+    let areas: Vec<Areas> = plan.spaces().iter().map(own).collect();
     let claims = Claims::of(&plan);
     let mut found = Vec::new();
     for id in roster::task_ids(&plan) {
         let who = (id.copy, id.team, id.index);
-        let program = Program::new(&plan, who, &channels, &areas);
+        let areas = &areas[plan.space_of(id.copy, id.team)];
+        let program = Program::new(&plan, who, &channels, areas);
         let name = &plan.teams[id.team].name;
         let its = program.usings.iter().filter(|using| claims.is_for(&plan, who, using));
         found.extend(its.map(|_| format!("{name}{} of {}", id.index, id.copy)));
@@ -323,14 +325,44 @@ fn the_way_of_a_chase_is_written_once() {
 
 #[test]
 fn a_shared_way_is_written_by_one_process() {
-    let text = |keys: &str, team: &str| {
-        format!(
-            "{keys}\n[memory.area]\nbytes = '4 KiB'\nshared = 'all'\n\
+    let check = |shared: &str, keys: &str, team: &str, expected: &[&str]| {
+        let text = format!(
+            "{keys}\n[memory.area]\nbytes = '4 KiB'\nshared = '{shared}'\n\
              [team.a]\nsize = 2\n{team}\nsteps = [ {{ chase = 'area', count = 1 }} ]"
-        )
+        );
+        assert_eq!(preparers(&text), expected, "of {text}");
     };
-    assert_eq!(preparers(&text("", "as = 'processes'")), ["a0 of 0"]);
-    assert_eq!(preparers(&text("instances = 3\ncopies = 2", "")), ["a0 of 0"]);
+    let processes = "as = 'processes'";
+    check("all", "", processes, &["a0 of 0"]);
+    check("all", "instances = 3\ncopies = 2", "", &["a0 of 0"]);
+    check("instance", "", processes, &["a0 of 0"]);
+    check("instance", "copies = 2", processes, &["a0 of 0"]);
+    check("instance", "instances = 2\ncopies = 2", "", &["a0 of 0", "a0 of 2"]);
+}
+
+/// Of each process one, where each has the region for itself.
+#[test]
+fn each_process_has_its_ways() {
+    let check = |shared: &str, keys: &str, expected: &[&str]| {
+        let team = |name: &str, process: &str| {
+            format!(
+                "[team.{name}]\nsize = 2\nprocess = '{process}'\n\
+                 steps = [ {{ chase = 'area', count = 1 }} ]\n"
+            )
+        };
+        let teams = [("a", "p"), ("b", "q"), ("c", "q")].map(|(name, process)| team(name, process));
+        let text = format!(
+            "{keys}\n[process.p]\n[process.q]\n\
+             [memory.area]\nbytes = '4 KiB'\nshared = '{shared}'\n{}",
+            teams.concat()
+        );
+        assert_eq!(preparers(&text), expected, "of {text}");
+    };
+    check("process", "", &["a0 of 0", "b0 of 0"]);
+    check("process", "copies = 2", &["a0 of 0", "b0 of 0"]);
+    check("process", "instances = 2", &["a0 of 0", "b0 of 0", "a0 of 1", "b0 of 1"]);
+    check("instance", "instances = 2", &["a0 of 0", "a0 of 1"]);
+    check("all", "instances = 2", &["a0 of 0"]);
 }
 
 /// Those at the gate would go it before who is spawned has written it.
@@ -344,22 +376,43 @@ fn a_way_is_written_before_the_gate_opens() {
     assert_eq!(preparers(text), ["main0 of 0"]);
 }
 
-/// An instance has regions of its own, and those of all.
+/// A process has regions of its own if it uses them, those of its instance, and those of all.
 #[test]
-fn what_instances_share() {
-    let text = "about = 'x'\ninstances = 2\n\
-                [memory.own]\nbytes = '4 KiB'\n[memory.all]\nbytes = '4 KiB'\nshared = 'all'\n\
-                [team.w]\nsize = 1\nsteps = [ { sweep = 'own' }, { sweep = 'all' } ]";
+fn what_address_spaces_share() {
+    let text = "about = 'x'\ninstances = 2\n[process.a]\n[process.b]\n\
+                [memory.own]\nbytes = '4 KiB'\n\
+                [memory.its]\nbytes = '4 KiB'\n\
+                [memory.of]\nbytes = '4 KiB'\nshared = 'instance'\n\
+                [memory.all]\nbytes = '4 KiB'\nshared = 'all'\n\
+                [team.a]\nsize = 1\nprocess = 'a'\nsteps = [ { sweep = 'own' }, { sweep = \
+                'its' } ]\n\
+                [team.b]\nsize = 1\nprocess = 'b'\nsteps = [ { sweep = 'own' }, { sweep = 'of' \
+                }, { sweep = 'all' } ]";
     let source = Source { path: String::new(), text: text.to_owned() };
     let profile = Profile::parse("own", source).unwrap_or_else(|faults| panic!("{faults}"));
     let host = Host::made_up(Topology::from_synthetic("core:2 pu:1").unwrap(), "made up");
     let plan = Plan::new(&profile, &host, &Overrides::default()).unwrap();
     let shared = Areas::shared(&plan).unwrap();
-    let [first, second] = [0, 1].map(|instance| Areas::own(&plan, instance, &shared).unwrap());
-    let address = |areas: &Areas, region| areas.region(region).unwrap().address();
-    assert!(shared.region(0).is_none());
-    assert_ne!(address(&first, 0), address(&second, 0));
-    assert_eq!(address(&first, 1), address(&second, 1));
+    let instances = [0, 1].map(|instance| shared.of_instance(&plan, instance).unwrap());
+    let own = |space: &Space| instances[space.instance as usize].own(&plan, space).unwrap();
+    let areas: Vec<Areas> = plan.spaces().iter().map(own).collect();
+    let address = |areas: &Areas, region| areas.region(region).map(|region| region.address());
+    // By region: which address spaces see the same memory, by the first that does.
+    let check = |region: usize, expected: [Option<usize>; 4]| {
+        let all: Vec<_> = areas.iter().map(|areas| address(areas, region)).collect();
+        let first =
+            |it: &Option<usize>| it.and_then(|it| all.iter().position(|at| *at == Some(it)));
+        assert_eq!(
+            all.iter().map(first).collect::<Vec<_>>(),
+            expected,
+            "{}",
+            plan.memory[region].name
+        );
+    };
+    check(0, [Some(0), Some(1), Some(2), Some(3)]);
+    check(1, [Some(0), None, Some(2), None]);
+    check(2, [Some(0), Some(0), Some(2), Some(2)]);
+    check(3, [Some(0); 4]);
     // After a fork they are one memory only if the kernel has it as shared.
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let sharing = |at: usize| {
@@ -371,6 +424,7 @@ fn what_instances_share() {
         let line = maps.lines().find(|line| range(line).is_some_and(|range| range.contains(&at)));
         line.unwrap().split(' ').nth(1).unwrap().to_owned()
     };
-    assert_eq!(sharing(address(&first, 0)), "rw-p");
-    assert_eq!(sharing(address(&first, 1)), "rw-s");
+    let kinds: Vec<String> =
+        (0..4).map(|region| sharing(address(&areas[0], region).unwrap())).collect();
+    assert_eq!(kinds, ["rw-p", "rw-p", "rw-s", "rw-s"]);
 }

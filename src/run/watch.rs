@@ -160,6 +160,7 @@ fn wants(plan: &Plan, op: &Op) -> String {
             format!("a message on `{}`", address(plan, *channel, pick))
         }
         Op::Join { team } => format!("the end of team `{}`", plan.teams[*team as usize].name),
+        Op::Sync(it) => it.act.wants(&plan.syncs[it.object as usize].name),
         _ => format!("`{}`", step_words(plan, op)),
     }
 }

@@ -21,7 +21,7 @@ use crate::record::recorder::Since;
 use crate::record::stamp::Stamp;
 use crate::step::channel::{Channel, Hitch};
 use crate::step::memory::{self, Span};
-use crate::step::work::{Kind, Tools};
+use crate::step::work::{self, Tools};
 use crate::sys::policy::{Policy, with_thread_policy};
 use crate::sys::scheduling::{self, Attributes};
 use crate::sys::thread::Seeds;
@@ -170,6 +170,10 @@ impl Worker<'_> {
     /// The step loop.
     fn steps(&mut self) -> Result<(), Stop> {
         let done = self.rounds();
+        self.give_back();
+        if done.is_ok() {
+            self.leave_safepoints();
+        }
         self.recorder.end();
         done
     }
@@ -220,6 +224,7 @@ impl Worker<'_> {
                     }
                 }
                 Step::Use { using } => self.use_memory(using)?,
+                Step::Meet { meet } => self.meet(at, meet)?,
                 Step::Spawn { first, n } => self.spawn(at, first, n)?,
                 Step::Join { at_work } => self.join(at, at_work)?,
                 Step::Turn(turn) => {
@@ -239,7 +244,7 @@ impl Worker<'_> {
     }
 
     #[inline(always)]
-    pub(super) fn work(&mut self, kind: &Kind, amount: u64) {
+    pub(super) fn work(&mut self, kind: &work::Kind, amount: u64) {
         if kind.sleeps {
             self.recorder.look(Since::Running);
         }

@@ -4,4 +4,5 @@
 
 pub mod channel;
 pub mod memory;
+pub mod sync;
 pub mod work;

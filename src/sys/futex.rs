@@ -31,11 +31,18 @@ impl Scope {
 /// EINTR after a signal. A word that has changed (EAGAIN) is not an error.
 #[inline]
 pub fn wait(word: &AtomicU32, expected: u32, scope: Scope) -> Result<(), Errno> {
+    sleep(word, expected, scope).map(drop)
+}
+
+/// The same, telling whether it slept at all.
+#[inline]
+pub fn sleep(word: &AtomicU32, expected: u32, scope: Scope) -> Result<bool, Errno> {
     let op = (libc::FUTEX_WAIT | scope.flag()) as usize;
     let args = [std::ptr::from_ref(word) as usize, op, expected as usize, 0, 0, 0];
     // SAFETY: the word outlives the call; a null timeout waits without limit.
     match Errno::check_raw(unsafe { raw::syscall(libc::SYS_futex, args) }) {
-        Ok(_) | Err(Errno(libc::EAGAIN)) => Ok(()),
+        Ok(_) => Ok(true),
+        Err(Errno(libc::EAGAIN)) => Ok(false),
         Err(errno) => Err(errno),
     }
 }

@@ -10,6 +10,7 @@ pub mod errno;
 pub mod event;
 pub mod fd;
 pub mod futex;
+pub mod lock;
 #[cfg(test)]
 pub mod model;
 pub mod policy;

@@ -4,7 +4,7 @@ use crate::{HACKBENCH, json, printed, program, refused, schedload};
 use schedload::metric::METRICS;
 use schedload::output::FORMATS;
 use schedload::profile::catalogue::BUILTINS;
-use schedload::step::{channel, work};
+use schedload::step::{channel, sync, work};
 
 #[test]
 fn lists_have_a_line_for_each_row() {
@@ -17,6 +17,9 @@ fn lists_have_a_line_for_each_row() {
     check("", BUILTINS.iter().map(|row| row.name).collect());
     check("profiles", BUILTINS.iter().map(|row| row.name).collect());
     check("channels", channel::KINDS.iter().map(|row| row.name).collect());
+    let sorts = sync::rows().map(|row| row.name.split(' ').next().unwrap().to_owned());
+    let sorts: Vec<String> = sorts.collect();
+    check("sync", sorts.iter().map(String::as_str).collect());
     check("work", work::KINDS.iter().map(|row| row.name).collect());
     check("metrics", METRICS.iter().map(|row| row.key).collect());
     check("formats", FORMATS.iter().map(|row| row.name).collect());

@@ -13,6 +13,7 @@ mod hackbench;
 mod limits;
 mod memory;
 mod pages;
+mod processes;
 mod refusals;
 mod runs;
 #[path = "../../src/sys/seccomp.rs"]
@@ -20,6 +21,7 @@ mod seccomp;
 mod signals;
 mod stalls;
 mod streams;
+mod sync;
 
 use serde_json::Value;
 use std::process::{Command, Output};

@@ -316,6 +316,65 @@ fn an_instance_that_is_killed_is_named_and_the_others_are_kept() {
     assert!(metrics["memory_bytes_per_s"]["value"].as_f64().unwrap() > 0.0, "{metrics}");
 }
 
+/// As above, of an instance of two processes; also where there is no memory to tell of.
+#[test]
+fn a_process_of_an_instance_that_is_killed_is_named() {
+    let check = |memory: &str| {
+        let (_dir, path) = crate::profile(&format!(
+            "about = \"x\"\ninstances = 2\n[process.client]\n[process.server]\n{memory}\
+             [channel.ask]\nkind = \"socketpair\"\n[channel.reply]\nkind = \"socketpair\"\n\
+             [team.client]\nsize = 1\nprocess = \"client\"\nsteps = [ {{ repeat = \
+             1_000_000_000, steps = [ {{ send = \"ask\" }}, {{ receive = \"reply\" }} ] }} ]\n\
+             [team.server]\nsize = 1\nprocess = \"server\"\nsteps = [ {{ repeat = \
+             1_000_000_000, steps = [ {{ receive = \"ask\" }}, {{ send = \"reply\" }} ] }} ]\n"
+        ));
+        let child = start(SCHEDLOAD, &format!("run {path} --json -"));
+        // The leader, and two processes for each instance.
+        let processes = await_tasks(&child, 4);
+        await_some("the window", || {
+            let tasks = processes.iter().filter(|pid| n_threads(**pid) == 2);
+            (tasks.filter(|pid| has_run(**pid)).count() == 4).then_some(())
+        });
+        let servers = processes.iter().filter(|pid| has_thread(**pid, "server-"));
+        let servers: Vec<u32> = servers.copied().collect();
+        assert_eq!(servers.len(), 2);
+        kill("-KILL", servers[0]);
+        let output = end(child, &processes);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{error}");
+        let named = |instance: usize| format!("process `server` of instance {instance}");
+        let killed = (0..2).find(|instance| error.contains(&named(*instance)));
+        let killed = killed.unwrap_or_else(|| panic!("{error}"));
+        let told = format!("{} was killed by signal 9", named(killed));
+        assert!(error.contains(&told), "{error}");
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let run = &document["runs"][0];
+        assert_eq!(run["end"], "failed");
+        assert!(run["metrics"]["messages_per_s"]["value"].as_f64().unwrap() > 0.0);
+        if memory.is_empty() {
+            return;
+        }
+        let placement = &run["placement"];
+        assert_eq!(placement[killed]["signal"], 9);
+        assert_eq!(placement[killed]["killed_process"], "server");
+        assert!(placement[1 - killed]["signal"].is_null());
+        assert!(placement[1 - killed]["killed_process"].is_null());
+        let mut caveats = run["caveats"].as_array().unwrap().iter();
+        let told = caveats.find(|it| it["id"] == "instance_killed").unwrap();
+        let text = told["text"].as_str().unwrap();
+        assert!(text.starts_with(&format!("{} was killed by signal 9", named(killed))), "{text}");
+    };
+    check("");
+    check("[memory.area]\nbytes = \"1 MiB\"\n");
+}
+
+/// Whether a process has a thread whose name begins so.
+fn has_thread(pid: u32, name: &str) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+    names.into_iter().any(|comm| comm.starts_with(name))
+}
+
 /// Whether a process has used its CPU for some ticks: more than it takes to get to the gate.
 fn has_run(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

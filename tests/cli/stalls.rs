@@ -83,6 +83,19 @@ fn nobody_can_go_on() {
     stalls(FULL, "", &full);
 }
 
+/// One has the lock that the other needs to come to the barrier, whether they sleep or spin.
+#[test]
+fn nobody_comes_to_a_barrier() {
+    for (barrier, lock) in [("spin_then_futex", "futex"), ("spin", "mutex")] {
+        let text = format!(
+            "about = 'x'\n[barrier.b]\nkind = '{barrier}'\n[lock.l]\nkind = '{lock}'\n\
+             [team.a]\nsize = 2\nsteps = [ {{ lock = 'l', steps = [ {{ barrier = 'b' }} ] }} ]\n"
+        );
+        let who = [" waits for others at barrier `b` (line 8)", " waits for lock `l` (line 8)"];
+        stalls(&text, "", &who);
+    }
+}
+
 #[test]
 fn who_sleeps_for_a_time_can_go_on() {
     let text = "about = 'x'

@@ -258,14 +258,17 @@ fn spec(cpus: &[Cpu]) -> Spec {
         receives: true,
         measures: measures.iter().map(ToString::to_string).collect(),
         paces: 0,
+        syncs: Vec::new(),
+        pauses: Vec::new(),
     };
     Spec {
         cpus: cpus.to_vec(),
         teams: vec![team(&["block"]), team(&["block", "other"])],
         n_tasks: 2,
         channels: Vec::new(),
+        sync_bytes: Vec::new(),
         copies: 1,
-        instances: 1,
+        spaces: 1,
         n_regions: 0,
         page_bytes: 4096,
     }

@@ -58,12 +58,39 @@ fn use_of_memory() -> impl Strategy<Value = String> {
     })
 }
 
+/// At objects of each sort; locks in one order.
+fn sync() -> impl Strategy<Value = String> {
+    choice(&[
+        "{ barrier = 'phase' }",
+        "{ barrier = 'pair' }",
+        "{ commit = 'log' }",
+        "{ safepoint = 'gc' }",
+        "{ collect = 'gc' }",
+        "{ lock = 'rows[any]', skew = 0.9, steps = [ { spin = '1us' } ] }",
+        "{ lock = 'rows[next]', mode = 'read', steps = [ { receive = 'one' } ] }",
+        "{ lock = 'root', steps = [ { lock = 'rows[0]', steps = [ { commit = 'log' } ] } ] }",
+    ])
+}
+
+fn objects() -> impl Strategy<Value = String> {
+    let barrier = choice(&["spin", "spin_then_futex", "futex", "neighbour"]);
+    let lock = choice(&["mutex", "futex", "rwlock", "per_cpu"]);
+    (barrier, lock, choice(&["sleep", "spin"])).prop_map(|(barrier, lock, by)| {
+        format!(
+            "[barrier.phase]\nkind = '{barrier}'\n[barrier.pair]\nparties = 2\n\
+             [lock.rows]\nkind = '{lock}'\ncount = 3\n[lock.root]\nkind = '{lock}'\n\
+             [commit.log]\nflush = '50us'\nby = '{by}'\n[safepoint.gc]\n"
+        )
+    })
+}
+
 fn step() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         6 => use_of_memory(),
         1 => choice(&["{ join = 'late' }"]),
         4 => address().prop_map(|to| format!("{{ send = '{to}' }}")),
         4 => address().prop_map(|from| format!("{{ receive = '{from}' }}")),
+        3 => sync(),
         1 => choice(&["{ spin = '20us' }", "{ spin = 'me * 1us' }", "{ work = '5us' }",
                       "{ work = '5us', spread = 'lognormal' }",
                       "{ sleep = '9us', spread = 'exponential' }",
@@ -169,18 +196,23 @@ fn text() -> impl Strategy<Value = String> {
     // Messages of several wakers can be mixed above PIPE_BUF (pipe(7)).
     let bytes = choice(&["1", "16", "100", "4_096", "100_000"]);
     let teams = (team("a"), team("b"), spawned());
-    (kind, bytes, 2..4, 1..3, regions(), teams).prop_map(
-        |(kind, bytes, count, copies, regions, (a, b, spawned))| {
+    (kind, bytes, 2..4, 1..3, (regions(), objects()), teams).prop_map(
+        |(kind, bytes, count, copies, (regions, objects), (a, b, spawned))| {
             format!(
                 "about = 'x'\ncopies = {copies}\n[param]\nn = {{ default = 2, about = 'n' }}\n\
                  [channel.one]\nkind = '{kind}'\nbytes = '{bytes}'\n\
                  [channel.many]\nkind = '{kind}'\ncount = {count}\nbytes = '{bytes}'\n\
-                 {regions}[team.tick]\nsize = 1\nbackground = true\n\
+                 {regions}{objects}[team.tick]\nsize = 1\nbackground = true\n\
                  steps = [ {{ arrive = 1_000, steps = [ {{ send = 'one' }} ] }} ]\n\
+                 [team.helper]\nsize = 1\nbackground = true\n\
+                 steps = [ {{ pause = 'gc', steps = [ {{ spin = '1us' }} ] }} ]\n\
+                 [team.asker]\nsize = 1\nbackground = true\n\
+                 steps = [ {{ spin = '1ms' }}, {{ collect = 'gc' }}, {{ barrier = 'pair' }} ]\n\
                  [team.feed]\nsize = 1\nbackground = true\n\
                  steps = [ {{ send = 'one' }}, {{ send = 'many[*]' }} ]\n\
                  [team.drain]\nsize = 1\nbackground = true\n\
-                 steps = [ {{ receive = 'one' }}, {{ receive = 'many[next]' }} ]\n{a}{b}{spawned}"
+                 steps = [ {{ barrier = 'pair' }}, \
+                 {{ receive = 'one' }}, {{ receive = 'many[next]' }} ]\n{a}{b}{spawned}"
             )
         },
     )

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use schedload::step::{channel, work};
+use schedload::step::{channel, sync, work};
 
 use crate::tree::{Fault, File, Tree};
 
@@ -24,7 +24,7 @@ struct Table<'a> {
 
 pub fn check(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for table in [channels(), work_kinds(), profiles(tree)] {
+    for table in [channels(), barriers(), locks(), work_kinds(), profiles(tree)] {
         faults.extend(check_table(tree, &table));
     }
     if let Some(readme) = tree.find("README.md") {
@@ -41,6 +41,28 @@ fn channels() -> Table<'static> {
         dir: "src/step/channel/",
         ending: ".rs",
         others: &[("mod", "the rows"), ("stream", "what pipes and sockets have in common")],
+    }
+}
+
+fn barriers() -> Table<'static> {
+    Table {
+        what: "kind of barrier",
+        rows_path: "src/step/sync/barrier/mod.rs",
+        names: sync::barrier::KINDS.iter().map(|kind| kind.name).collect(),
+        dir: "src/step/sync/barrier/",
+        ending: ".rs",
+        others: &[("mod", "the rows"), ("central", "what barriers of one count have in common")],
+    }
+}
+
+fn locks() -> Table<'static> {
+    Table {
+        what: "kind of lock",
+        rows_path: "src/step/sync/lock/mod.rs",
+        names: sync::lock::KINDS.iter().map(|kind| kind.name).collect(),
+        dir: "src/step/sync/lock/",
+        ending: ".rs",
+        others: &[("mod", "the rows")],
     }
 }
 

@@ -124,7 +124,8 @@ fn of_a_run() -> Outcome {
 fn of_regions_and_spawned_teams() -> Outcome {
     let host = host();
     for top in ["", "instances = 3", "instances = 2\ncopies = 2"] {
-        for (shared, sleep) in [("process", "1ms"), ("all", "1ms"), ("process", "1min")] {
+        let shared = ["process", "instance", "all"].map(|shared| (shared, "1ms"));
+        for (shared, sleep) in shared.into_iter().chain([("process", "1min")]) {
             let text = format!(
                 "{top}\n[memory.area]\nbytes = '1 MiB'\ncount = 2\nshared = '{shared}'\n\
                  [team.main]\nsize = 1\n\

@@ -166,7 +166,8 @@ fn sentence(it: &InstancePlacement, is_one_of_many: bool) -> String {
         false => String::new(),
     };
     if let Some(signal) = it.signal {
-        text += &format!("KILLED by signal {signal}; ");
+        let process = it.killed_process.as_ref().map(|name| format!("process `{name}` "));
+        text += &format!("{}KILLED by signal {signal}; ", process.unwrap_or_default());
     }
     text += &format!("local share {}", known(&it.local_share, &percent));
     let time = |s: f64| format!("from {} on", unit::time(s * 1e9));
@@ -243,6 +244,19 @@ mod tests {
                 assert!(text.contains(&format!("node {node} ")), "{node} at {width}");
             }
         }
+    }
+
+    #[test]
+    fn a_killed_process_is_named() {
+        let mut report = fixture::reports()["two_instances"].clone();
+        let killed = &mut report.runs[0].placement[1];
+        killed.signal = Some(9);
+        let told =
+            |it: &InstancePlacement| sentence(it, true).split("; ").next().map(str::to_owned);
+        assert_eq!(told(killed).as_deref(), Some("instance 1: KILLED by signal 9"));
+        killed.killed_process = Some("server".to_owned());
+        let text = "instance 1: process `server` KILLED by signal 9";
+        assert_eq!(told(killed).as_deref(), Some(text));
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod layout;
 mod memory;
 mod placement;
 mod runs;
+mod sync;
 mod timeline;
 mod trust;
 
@@ -30,6 +31,7 @@ pub(super) fn render(report: &Report, options: &Options) -> Result<String, Outpu
         sections.push(headline::result(report, run, width));
         sections.extend(arrivals::section(run, width));
         sections.extend(latency::sections(run, width));
+        sections.push(sync::section(run, width));
         sections.extend(memory::sections(run, width));
         sections.extend(bandwidth::section(run, width));
         sections.extend(timeline::section(run, width));

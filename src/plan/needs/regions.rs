@@ -24,11 +24,8 @@ pub(super) fn spare(bytes: u64) -> u64 {
 
 /// All regions of all instances.
 pub(super) fn bytes(plan: &Plan) -> u64 {
-    let all = plan.memory.iter().map(|region| {
-        region
-            .slice_bytes
-            .saturating_mul(u64::from(region.count))
-            .saturating_mul(region.n_regions(plan))
+    let all = plan.memory.iter().enumerate().map(|(index, region)| {
+        plan.bytes_in_instance(index).saturating_mul(region.n_instances(plan))
     });
     all.fold(0, u64::saturating_add)
 }
@@ -148,8 +145,8 @@ fn mib(n: u64) -> String {
 /// Bytes by the nodes that they have to be on.
 fn wanted(plan: &Plan) -> BTreeMap<BTreeSet<NodeId>, u64> {
     let mut wanted = BTreeMap::new();
-    for region in &plan.memory {
-        let instances = region.n_regions(plan);
+    for (index, region) in plan.memory.iter().enumerate() {
+        let instances = region.n_instances(plan);
         // Where all slices of all instances are alike, once will do.
         let listed = match &region.first_touch {
             FirstTouch::Nodes(nodes) => nodes.len().max(region.policies.len()),
@@ -161,6 +158,7 @@ fn wanted(plan: &Plan) -> BTreeMap<BTreeSet<NodeId>, u64> {
             0 => 0,
             n => region.slice_bytes.saturating_mul(n_slices / n),
         };
+        let bytes = bytes.saturating_mul(plan.n_mappings(index));
         for at in 0..n_looked as usize {
             let nodes = required(region, at);
             if !nodes.is_empty() {

@@ -203,7 +203,7 @@ fn of_words_of_the_command_line() {
     };
     check("access", "read", "wirte", "unknown access `wirte`; did you mean `write`?");
     check("huge", "leave", "alway", "unknown setting of `huge` `alway`; did you mean `always`?");
-    check("shared", "all", "none", "unknown sharing `none`; known are process, all");
+    check("shared", "all", "none", "unknown sharing `none`; known are process, instance, all");
     check("policy", "default", "bind", "unknown memory policy `bind`; did you mean `bind:0`?");
     check("start", "gate", "spwaned", "unknown start `spwaned`; did you mean `spawned`?");
 }
@@ -290,7 +290,7 @@ fn of_who_spawns() {
     check(
         &elsewhere,
         &["team `w` has another address space than who joins it; make the team that joins it \
-           threads"],
+           threads of its process"],
     );
 }
 

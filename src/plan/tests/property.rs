@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::plan::flow::{Choice, Flow};
-use crate::plan::{Op, Pick, TeamPlan, memory, show, traffic};
+use crate::plan::{Act, Op, Pick, Space, SyncSort, TeamPlan, memory, show, traffic};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -45,6 +45,19 @@ fn use_of_memory() -> impl Strategy<Value = String> {
     })
 }
 
+fn sync() -> impl Strategy<Value = String> {
+    const STEPS: [&str; 7] = [
+        "{ barrier = 'phase' }",
+        "{ commit = 'log' }",
+        "{ safepoint = 'gc' }",
+        "{ collect = 'gc' }",
+        "{ pause = 'gc', steps = [ { spin = '1us' } ] }",
+        "{ lock = 'rows[any]', skew = 1, steps = [ { spin = '1us' } ] }",
+        "{ lock = 'rows[me]', steps = [ { lock = 'root', steps = [ { spin = '1us' } ] } ] }",
+    ];
+    prop::sample::select(&STEPS[..]).prop_map(str::to_owned)
+}
+
 fn step() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         4 => use_of_memory(),
@@ -53,6 +66,7 @@ fn step() -> impl Strategy<Value = String> {
         8 => address().prop_map(|it| format!("{{ send = '{it}' }}, {{ receive = '{it}' }}")),
         1 => address().prop_map(|to| format!("{{ send = '{to}' }}")),
         1 => address().prop_map(|from| format!("{{ receive = '{from}' }}")),
+        3 => sync(),
         4 => number().prop_map(|n| format!("{{ spin = '({n}) * 1us' }}")),
         1 => number()
             .prop_map(|n| format!("{{ spin = '({n}) * 1us', spread = 'uniform', cv = '20%' }}")),
@@ -113,11 +127,13 @@ fn regions() -> impl Strategy<Value = String> {
     let touch = ["owner", "main", "a", "late", "node:me % nodes", "interleave", "opposite"];
     let touch = prop::sample::select(Vec::from(touch));
     let policy = ["default", "bind:instance % nodes", "preferred:0", "interleave", "bind:7"];
-    (touch, prop::sample::select(Vec::from(policy))).prop_map(|(touch, policy)| {
+    let policy = prop::sample::select(Vec::from(policy));
+    let shared = prop::sample::select(&["all", "instance"][..]);
+    (touch, policy, shared).prop_map(|(touch, policy, shared)| {
         format!(
             "[memory.area]\nbytes = '64 KiB'\ncount = 3\nfirst_touch = '{touch}'\n\
              policy = '{policy}'\n[memory.none]\nbytes = 0\n\
-             [memory.all]\nbytes = '4 KiB'\nshared = 'all'\n"
+             [memory.all]\nbytes = '4 KiB'\nshared = '{shared}'\n"
         )
     })
 }
@@ -136,14 +152,27 @@ fn text() -> impl Strategy<Value = String> {
             )
         }),
     ];
-    (kind, 1..4, top, regions(), team("a"), team("b"), spawner).prop_map(
-        |(kind, count, top, regions, a, b, spawner)| {
+    // In some, each team is in a process: of `a`, `b`, `late` and `main`, the last two mostly in
+    // the same.
+    let processes = prop::sample::select(&["pppp", "pqpp", "qpqq", "pqpq"][..]);
+    let processes = prop::option::of(processes);
+    (kind, 1..4, top, regions(), (team("a"), team("b")), spawner, processes).prop_map(
+        |(kind, count, top, regions, (a, b), spawner, processes)| {
+            let mut teams = format!("{a}{b}{spawner}");
+            if let Some(processes) = processes {
+                for (name, process) in ["a", "b", "late", "main"].iter().zip(processes.chars()) {
+                    let head = format!("[team.{name}]\n");
+                    teams = teams.replacen(&head, &format!("{head}process = '{process}'\n"), 1);
+                }
+                teams = teams.replace("as = 'processes'", "") + "[process.p]\n[process.q]\n";
+            }
             format!(
                 "about = 'x'\ncopies = {count}\n{top}\n\
                  [param]\nn = {{ default = 2, about = 'n' }}\n\
                  [channel.one]\nkind = '{kind}'\n\
                  [channel.many]\nkind = '{kind}'\ncount = 'max({count}, 2)'\n\
-                 {regions}{a}{b}{spawner}"
+                 [barrier.phase]\n[lock.rows]\ncount = 3\n[lock.root]\n[commit.log]\n\
+                 flush = '1us'\n[safepoint.gc]\n{regions}{teams}"
             )
         },
     )
@@ -179,9 +208,11 @@ fn regions_are_whole(plan: &Plan) -> Result<(), TestCaseError> {
         for slice in 0..region.count {
             region.policy(region.slice_number(plan.instances - 1, slice));
         }
-        let Some(team) = plan.toucher(index) else { continue };
-        for me in 0..plan.teams[team].size {
-            prop_assert!(plan.touches(index, me).iter().all(|slice| *slice < region.count));
+        for (team, team_plan) in plan.teams.iter().enumerate() {
+            for me in 0..team_plan.size {
+                let touched = plan.touches(index, team, me);
+                prop_assert!(touched.iter().all(|slice| *slice < region.count));
+            }
         }
     }
     for team in &plan.teams {
@@ -190,6 +221,59 @@ fn regions_are_whole(plan: &Plan) -> Result<(), TestCaseError> {
             if let Pick::At(slice) = pick {
                 prop_assert!((0..team.size).all(|me| slice.of(me) < count));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Each task in one of them, in one instance.
+fn spaces_are_apart(plan: &Plan) -> Result<(), TestCaseError> {
+    let spaces = plan.spaces();
+    prop_assert_eq!(spaces.len(), plan.n_spaces());
+    for copy in 0..plan.copies {
+        for team in 0..plan.teams.len() {
+            let mut of = spaces.iter();
+            let is_it = |it: &Space| it.copies.contains(&copy) && it.teams.contains(&team);
+            let found: Vec<usize> =
+                of.by_ref().filter(|it| is_it(it)).map(|it| it.number).collect();
+            prop_assert_eq!(&found, &[plan.space_of(copy, team)]);
+            prop_assert_eq!(spaces[found[0]].instance, plan.instance(copy));
+        }
+    }
+    for channel in 0..plan.channels.len() {
+        let uses = |team: &&usize| {
+            let ops = &plan.teams[**team].ops;
+            ops.iter().any(|op| match op {
+                Op::Send { channel: it, .. } | Op::Receive { channel: it, .. } => {
+                    *it as usize == channel
+                }
+                _ => false,
+            })
+        };
+        let users = spaces.iter().filter(|space| space.copies.contains(&0));
+        let n_users = users.filter(|space| space.teams.iter().any(|team| uses(&team))).count();
+        prop_assert!(n_users < 2 || plan.channels[channel].across_processes);
+    }
+    Ok(())
+}
+
+/// Members have numbers of their own, blocks end, and nobody waits for more than there are.
+fn meetings_are_whole(plan: &Plan) -> Result<(), TestCaseError> {
+    for (index, object) in (0..).zip(&plan.syncs) {
+        let mut numbers: Vec<u32> = Vec::new();
+        for (team, of_team) in plan.teams.iter().enumerate() {
+            if of_team.syncs().contains(&index) {
+                let first = plan.first_member(index, team);
+                numbers.extend(first..first + of_team.size);
+            }
+            let acts = || of_team.acts_at(index);
+            let begins = acts().filter(|act| matches!(act, Act::Lock { .. } | Act::Pause));
+            let ends = acts().filter(|act| matches!(act, Act::Unlock { .. } | Act::Resume { .. }));
+            prop_assert_eq!(begins.count(), ends.count());
+        }
+        prop_assert_eq!(numbers, (0..object.members).collect::<Vec<u32>>());
+        if let SyncSort::Barrier { parties, .. } = object.sort {
+            prop_assert!(parties <= object.members);
         }
     }
     Ok(())
@@ -207,7 +291,9 @@ fn teams_start_once(plan: &Plan) -> Result<(), TestCaseError> {
 
 fn keeps_its_promises(plan: &Plan, host: &Host) -> Result<(), TestCaseError> {
     regions_are_whole(plan)?;
+    meetings_are_whole(plan)?;
     teams_start_once(plan)?;
+    spaces_are_apart(plan)?;
     for team in &plan.teams {
         for cpus in team.cpus.iter().chain(&team.start_cpus) {
             prop_assert!(!cpus.is_empty() && cpus.without(&host.allowed).is_empty());

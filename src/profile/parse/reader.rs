@@ -29,6 +29,7 @@ pub(super) struct Reader<'a> {
     /// Name, and whether there is exactly one of it.
     pub channels: Vec<(String, Instances)>,
     pub regions: Vec<(String, Instances)>,
+    pub sync_objects: Vec<(String, &'static str, Instances)>,
     pub faults: Vec<Fault>,
 }
 
@@ -44,6 +45,7 @@ pub(super) enum Instances {
 pub(super) enum Named {
     Channel,
     Region,
+    Lock,
 }
 
 /// A table whose keys have been checked against its rows.
@@ -112,7 +114,7 @@ pub(super) fn suggestion<'w>(word: &str, known: impl IntoIterator<Item = &'w str
 impl<'a> Reader<'a> {
     pub fn new(text: &'a str) -> Reader<'a> {
         let (params, channels, regions) = (Vec::new(), Vec::new(), Vec::new());
-        Reader { text, params, channels, regions, faults: Vec::new() }
+        Reader { text, params, channels, regions, sync_objects: Vec::new(), faults: Vec::new() }
     }
 
     pub fn fault(&mut self, span: Span, message: impl Into<String>) {

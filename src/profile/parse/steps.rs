@@ -208,6 +208,9 @@ impl Reader<'_> {
             "active" | "choose" | "every" | "arrive" => {
                 Action::Flow(Box::new(self.flow(row, table, value, depth)?))
             }
+            "barrier" | "lock" | "commit" | "safepoint" | "collect" | "pause" => {
+                self.sync_step(row, table, value, depth)?
+            }
             "forever" => Action::Forever { steps: self.steps(value, row.verb, depth + 1) },
             "measure" => {
                 let steps = self.inner_steps(table, depth);
@@ -257,6 +260,7 @@ impl Reader<'_> {
                 match named {
                     Named::Channel => "an address such as \"inbox[me]\"",
                     Named::Region => "a region or a slice, such as \"area[me]\"",
+                    Named::Lock => "a lock, such as \"rows[any]\"",
                 },
             );
             return None;
@@ -266,6 +270,7 @@ impl Reader<'_> {
         let help = match named {
             Named::Channel => ADDRESS_HELP,
             Named::Region => PART_HELP,
+            Named::Lock => LOCK_HELP,
         };
         let (name, index) = match text.split_once('[') {
             None => (text, None),
@@ -285,8 +290,12 @@ impl Reader<'_> {
         let which = match index.map(str::trim) {
             None if instances == Instances::One => Which::All,
             None => {
-                let message = format!("`{name}` is not one channel but several");
-                let help = format!("say which: `{name}[me]`, `{name}[*]`, `{name}[next]`");
+                let (one, all) = match named {
+                    Named::Lock => ("lock", "any"),
+                    _ => ("channel", "*"),
+                };
+                let message = format!("`{name}` is not one {one} but several");
+                let help = format!("say which: `{name}[me]`, `{name}[{all}]`, `{name}[next]`");
                 self.fault_with_help(channel.span.clone(), message, help);
                 return None;
             }
@@ -307,6 +316,7 @@ impl Reader<'_> {
         let (all, what, table) = match named {
             Named::Channel => (&self.channels, "channel", "channel"),
             Named::Region => (&self.regions, "region of memory", "memory"),
+            Named::Lock => return self.sync_named(word, "lock"),
         };
         let known = all.iter().find(|(known, _)| *known == word.text);
         if let Some((_, instances)) = known {
@@ -338,5 +348,6 @@ fn row_of(verb: &str) -> Option<&'static VerbRow> {
 }
 
 const PART_HELP: &str = "write `area` for all of a region, `area[me]` or `area[0]` for a slice";
+const LOCK_HELP: &str = "a lock is written `rows[any]`, `rows[me]`, `rows[next]`, `rows[0]`";
 const ADDRESS_HELP: &str = "an address is a channel and which of its instances: \
      `inbox[me]`, `inbox[*]`, `inbox[next]`, `inbox[any]`, `inbox[0]`";

@@ -1,12 +1,12 @@
-//! Reads `[channel.NAME]` and `[team.NAME]`, except for steps.
+//! Reads `[channel.NAME]`, `[process.NAME]` and `[team.NAME]`, except for steps.
 //!
 //! Must not know: steps, the machine.
 
 use super::number::Scope;
 use super::reader::{Instances, Key, Meaning, Reader, Table, Value, stand_in};
-use crate::profile::keys::{CHANNEL, DEADLINE, Form, TEAM, UCLAMP};
+use crate::profile::keys::{CHANNEL, DEADLINE, Form, PROCESS, TEAM, UCLAMP};
 use crate::profile::on::On;
-use crate::profile::{Channel, Deadline, Expr, Placement, Scheduling, Team, Word};
+use crate::profile::{Channel, Deadline, Expr, Placement, Process, Scheduling, Team, Word};
 
 impl Reader<'_> {
     pub fn channels(&mut self, value: &Value<'_>) -> Vec<Channel> {
@@ -30,6 +30,19 @@ impl Reader<'_> {
         Channel { name, span: key.span(), kind, count, bytes }
     }
 
+    pub fn processes(&mut self, value: &Value<'_>) -> Vec<Process> {
+        let entries = self.named(value, "[process]");
+        entries.into_iter().map(|(key, value)| self.process(key, value)).collect()
+    }
+
+    fn process(&mut self, key: &Key<'_>, value: &Value<'_>) -> Process {
+        let name = key.get_ref().to_string();
+        self.check_name(key, "process");
+        let table = self.table(value, format!("[process.{name}]"), key.span(), PROCESS);
+        let about = if table.has("about") { self.text(&table, "about") } else { String::new() };
+        Process { name, span: key.span(), about }
+    }
+
     pub fn teams(&mut self, value: &Value<'_>) -> Vec<Team> {
         let entries = self.named(value, "[team]");
         if entries.is_empty() {
@@ -44,6 +57,7 @@ impl Reader<'_> {
         let table = self.table(value, format!("[team.{name}]"), key.span(), TEAM);
         let size = self.number(&table, "size", Scope::Profile).unwrap_or_else(stand_in);
         let form = self.word(&table, "as").unwrap_or_else(|| Word::from("threads"));
+        let process = self.word(&table, "process");
         let background = self.switch(&table, "background");
         let start = self.word(&table, "start").unwrap_or_else(|| Word::from("gate"));
         let placement = self.placement(&table);
@@ -53,7 +67,7 @@ impl Reader<'_> {
             None => Vec::new(),
         };
         let span = key.span();
-        Team { name, span, size, form, background, start, placement, scheduling, steps }
+        Team { name, span, size, form, process, background, start, placement, scheduling, steps }
     }
 
     fn placement(&mut self, table: &Table<'_>) -> Placement {

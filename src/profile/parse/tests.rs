@@ -104,6 +104,16 @@ fn the_top() {
     check("about = \"x\"\nabout = \"y\"\n", &["2:1 duplicate key `about`"]);
     check("about = \"x\"\n[watch]\na = 3\n", &["3:5 `a` must be a string, not a number"]);
     check("about = \"x\"\n[channel]\n", &[]);
+    check("about = \"x\"\n[process]\n", &[]);
+    check("about = \"x\"\n[process.server]\n[process.client]\nabout = \"it asks\"\n", &[]);
+    check(
+        "about = \"x\"\n[process.server]\nsize = 3\n[process.Client]\n",
+        &[
+            "3:1 unknown key `size` in [process.server] (known: about)",
+            "4:10 `Client` is no name for a process (a name is made of a-z, 0-9 and _, and does \
+             not start with a digit)",
+        ],
+    );
 }
 
 #[test]

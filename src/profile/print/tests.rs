@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::profile::keys::{CHOICES, FORMS, PATTERNS};
-use crate::profile::{Source, catalogue};
+use crate::profile::{Source, SyncObject, catalogue};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -96,7 +96,21 @@ fn use_of_memory() -> impl Strategy<Value = Step> {
     )
 }
 
-/// Sound steps, in a team of a profile with the channel `c` and the regions `r` and `q`.
+/// Steps at the objects `b`, `l`, `g` and `s`.
+fn sync_steps() -> Vec<Step> {
+    let inside = || [Step::act("spin", Duration::from_nanos(5))];
+    vec![
+        Step::barrier("b"),
+        Step::lock("l[any]", inside()).skewed("n / 100").mode("read"),
+        Step::lock("l[me % 2]", inside()),
+        Step::commit("g"),
+        Step::safepoint("s"),
+        Step::collect("s"),
+        Step::pause("s", inside()),
+    ]
+}
+
+/// Sound steps, in a team of a profile with the channel `c`, the regions `r` and `q`, and objects.
 fn step() -> impl Strategy<Value = Step> {
     let count = prop_oneof![Just("2"), Just("n * 3"), Just("cpus - (n - 1)"), Just("me % 2")];
     let address = prop_oneof![Just("c[me]"), Just("c[*]"), Just("c[next]"), Just("c[any]")];
@@ -111,6 +125,7 @@ fn step() -> impl Strategy<Value = Step> {
             Step::act("spin", Duration::from_nanos(ns)).spread(&of, "20%")
         }),
         Just(Step::spawn("t0")),
+        prop::sample::select(sync_steps()),
         Just(Step::join("w")),
     ];
     leaf.prop_recursive(3, 12, 3, move |inner| {
@@ -166,10 +181,12 @@ prop_compose! {
         background in any::<bool>(),
         endless in any::<bool>(),
         start in prop_oneof![Just("gate"), Just("spawned"), Just("st")],
+        process in prop::option::of(prop_oneof![Just("p"), Just("other")]),
         start_on in prop_oneof![Just(""), Just("node:instance % nodes"), Just("place")],
     ) -> Team {
         let mut team = Team::new("t", size).form(forms);
         team.start = Word::from(start);
+        team.process = process.map(Word::from);
         team.placement.start_on = (!start_on.is_empty()).then(|| Word::from(start_on));
         team.background = background;
         team.placement.on = (!on.is_empty()).then(|| Word::from(on));
@@ -188,7 +205,7 @@ prop_compose! {
         ),
         policy in prop_oneof![Just("default"), Just("bind:instance"), Just("interleave")],
         huge in prop::sample::select(&["always", "never", "leave", "h"][..]),
-        shared in prop::sample::select(&["process", "all"][..]),
+        shared in prop::sample::select(&["process", "instance", "all"][..]),
     ) -> Region {
         let mut region = Region::new(name, bytes).count(count).first_touch(first_touch);
         region.policy = Word::from(policy);
@@ -210,6 +227,7 @@ prop_compose! {
         regions in (region("r"), region("q")),
         instances in prop::option::of(1..5u32),
         nodes in prop::option::of(1..5u32),
+        n_processes in 0..3usize,
     ) -> Profile {
         let number = Param::number("n", n).short('n').about(&about);
         let mut profile = Profile::new("test").about(&about).watch("m", &about)
@@ -218,7 +236,11 @@ prop_compose! {
             .param(Param::number("s", format!("{share}%").as_str()).at_most(1))
             .param(Param::word("w", "threads").choices(choices.iter().copied()))
             .channel(Channel::new("c", "pipe").count("n + 1").bytes("4 KiB"))
-            .memory(regions.0).memory(regions.1);
+            .memory(regions.0).memory(regions.1)
+            .sync(SyncObject::barrier("b", if nodes.is_some() { "spin" } else { "how" }))
+            .sync(SyncObject::lock("l", "mutex").count("n + 2"))
+            .sync(SyncObject::commit("g", Duration::from_nanos(n.into())))
+            .sync(SyncObject::safepoint("s"));
         let words = [("acc", "read"), ("st", "gate"), ("h", "never"), ("place", "any")];
         for (name, word) in words {
             profile = profile.param(Param::word(name, word));
@@ -228,6 +250,10 @@ prop_compose! {
         let choices = choices.map(|(word, sets)| Choice { word: word.to_owned(), sets });
         let value = ParamValue::Word { default: Word::from("any"), choices: choices.to_vec() };
         profile = profile.param(Param { value, ..Param::word("how", "any") });
+        for name in &["p", "q"][..n_processes] {
+            profile = profile.process(name);
+            profile.processes[0].about = about.clone();
+        }
         profile.instances = instances.map(Expr::from);
         profile.nodes = nodes.map(Expr::from);
         profile.duration = duration.map(|ms| Expr::from(Duration::from_millis(ms)));

@@ -18,11 +18,18 @@ fn memory() -> Memory {
     };
     let spec = Spec {
         cpus: (0..8).map(cpu).collect(),
-        teams: vec![Team { receives: true, measures: vec![], paces: 0 }],
+        teams: vec![Team {
+            receives: true,
+            measures: vec![],
+            syncs: vec![],
+            pauses: vec![],
+            paces: 0,
+        }],
         n_tasks: 1,
         channels: vec![],
+        sync_bytes: vec![],
         copies: 1,
-        instances: 1,
+        spaces: 1,
         n_regions: 1,
         page_bytes: 4096,
     };

@@ -4,25 +4,29 @@
 
 use super::Coordinator;
 use crate::base::Reading;
+use crate::plan::TeamPlan;
 use crate::record::gather;
 use crate::record::recording::Recording;
-use crate::record::timeline::InstanceRecord;
+use crate::record::timeline::SpaceRecord;
 use crate::run::roster;
 use crate::run::sampler::{Sampler, Seen};
 use crate::sys::usage::Usage;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Coordinator<'_> {
-    fn instances(&self, scan_seq: Vec<Reading<u64>>) -> Vec<InstanceRecord> {
-        let of_task = roster::instances(self.plan);
-        let ended = gather::scan_seq(self.memory, &of_task, self.plan.instances);
-        let record = |(instance, (begun, ended)): (u32, (Reading<u64>, Reading<u64>))| {
-            let tasks = of_task.iter().enumerate().filter(|(_, it)| **it == instance);
-            let signals = tasks.map(|(task, _)| self.memory.slot(task).signal.load(Relaxed));
-            let signal = signals.into_iter().find(|signal| *signal != 0);
-            InstanceRecord { signal, scan_seq: [begun, ended] }
-        };
-        (0..).zip(scan_seq.into_iter().zip(ended)).map(record).collect()
+    fn spaces(&self, scan_seq: Vec<Reading<u64>>) -> Vec<SpaceRecord> {
+        let space_of = roster::spaces(self.plan);
+        let ended = gather::scan_seq(self.memory, &space_of);
+        let mut signals = vec![None; ended.len()];
+        for (task, space) in space_of.into_iter().enumerate() {
+            let signal = self.memory.slot(task).signal.load(Relaxed);
+            signals[space] = signals[space].or((signal != 0).then_some(signal));
+        }
+        let seqs = scan_seq.into_iter().zip(ended);
+        let records = seqs.zip(signals);
+        records
+            .map(|((begun, ended), signal)| SpaceRecord { signal, scan_seq: [begun, ended] })
+            .collect()
     }
 
     pub(super) fn recording(&mut self, elapsed_ns: u64, usage: Usage) -> Recording {
@@ -31,6 +35,7 @@ impl Coordinator<'_> {
         let ids = roster::task_ids(self.plan);
         let Seen { timeline, vmstat, scan_seq, cgroups } =
             self.sampler.take().map(Sampler::end).unwrap_or_default();
+        let objects: Vec<Vec<u32>> = self.plan.teams.iter().map(TeamPlan::syncs).collect();
         let (negative_differences, strangers) = gather::oddities(self.memory);
         if strangers > 0 {
             let note = format!("tasks were seen {strangers} times on CPUs that are not allowed");
@@ -46,7 +51,8 @@ impl Coordinator<'_> {
             series: gather::series(self.memory, &ids),
             teams: gather::teams(self.memory, &roster::team_ids(self.plan), self.pace.clock),
             tasks: gather::tasks(self.memory, &ids, self.pace.clock),
-            instances: self.instances(scan_seq),
+            spaces: self.spaces(scan_seq),
+            syncs: gather::syncs(self.memory, &ids, &objects),
             cgroups,
             timeline,
             vmstat,

@@ -56,11 +56,32 @@ fn nodes() -> Vec<NodeId> {
     vec![NodeId(0), NodeId(2)]
 }
 
+/// Of memory that processes share, each knows what it has used.
+#[test]
+fn a_page_is_known_to_whoever_used_it() {
+    fn ask(pid: u32, _: &[usize], status: &mut [i32]) -> Result<(), Errno> {
+        for (at, status) in status.iter_mut().enumerate() {
+            let node = if pid == 7 { 0 } else { 2 };
+            *status = if at % 4 < pid as usize % 4 { node } else { -libc::ENOENT };
+        }
+        Ok(())
+    }
+    let check = |pids: &[u32], by_node: [u32; 2], absent: u32| {
+        let mut residence = Residence::asking(nodes(), ask, Root::default());
+        let Reading::Value(pages) = residence.pages(pids, &place(2, 4), &[]) else { panic!() };
+        assert_eq!((&pages.by_node[..], pages.absent), (&by_node[..], absent), "{pids:?}");
+    };
+    check(&[5], [0, 2], 6);
+    check(&[7], [6, 0], 2);
+    check(&[5, 7], [4, 2], 2);
+    check(&[7, 5], [6, 0], 2);
+}
+
 #[test]
 fn pages_by_the_node_of_their_task() {
     let check = |homes: &[Option<usize>], own: Option<[[u32; 2]; 2]>| {
         let mut residence = Residence::asking(nodes(), made_up, Root::default());
-        let pages = residence.pages(0, &place(2, 4), homes);
+        let pages = residence.pages(&[0], &place(2, 4), homes);
         let own = own.map(|own| own.map(Vec::from).into());
         let by_node = vec![3, 4];
         let expected = Pages { by_node, absent: 1, method: Method::Sample, own };
@@ -88,7 +109,7 @@ fn told(ask: Ask, text: Option<&str>) -> Result<(Vec<u32>, u32), (State, String)
     let mut residence = Residence::asking(nodes(), ask, Root::new(dir.path()));
     let slice_bytes = 4 * page_bytes() as u64;
     let place = Place { address: 0x7f00_0000_0000, slice_bytes, n_slices: 4, seed: 0 };
-    let reading = residence.pages(42, &place, &[Some(0); 4]);
+    let reading = residence.pages(&[42], &place, &[Some(0); 4]);
     let state = residence.refused().map(|it| it.state);
     match reading {
         Reading::Value(pages) => {
@@ -159,7 +180,7 @@ fn of_our_own_memory_both_ways_agree() {
         let place = Place { address: area.address() as u64, slice_bytes, n_slices: 1, seed: 0 };
         let of = |ask| {
             let all = (0..64).map(NodeId).collect();
-            Residence::asking(all, ask, Root::default()).pages(0, &place, &[])
+            Residence::asking(all, ask, Root::default()).pages(&[0], &place, &[])
         };
         let (sample, all) = (of(nodes_of), of(refused::<{ libc::EPERM }>));
         let (Reading::Value(sample), Reading::Value(all)) = (&sample, &all) else {

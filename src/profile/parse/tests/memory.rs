@@ -42,7 +42,7 @@ fn regions() {
     );
     check_region(
         "bytes = 1\nshared = \"none\"",
-        &["4:11 `shared` cannot be `none` (known: process, all)"],
+        &["4:11 `shared` cannot be `none` (known: process, instance, all)"],
     );
     check_region(
         "bytes = 1\npolcy = \"x\"",

@@ -1,0 +1,188 @@
+//! Barriers, locks, group commits and safepoints: what each team had of each, the laws of it, and
+//! its metrics.
+//!
+//! Must not know: how a wakeup is told from a wait; the recording says so.
+
+use crate::plan::{Act, SyncPlan, SyncSort};
+use crate::record::recording::{End, SeriesKind, SyncRecord};
+use crate::report::checks::Outcome::{self, Broken, Holds, Untested};
+use crate::report::histogram::{Histogram, P50, P90, P95, P99, P999};
+use crate::report::judge::Case;
+use crate::report::{SyncRow, latency};
+
+/// A row for each team and object, in the order of the teams.
+pub(super) fn rows(case: &Case<'_>) -> Vec<SyncRow> {
+    case.recording.syncs.iter().filter_map(|record| row(record, case)).collect()
+}
+
+fn object<'a>(case: &Case<'a>, record: &SyncRecord) -> Option<&'a SyncPlan> {
+    case.plan.syncs.get(record.object)
+}
+
+/// The waits of a team at an object.
+fn waits(case: &Case<'_>, record: &SyncRecord, name: &str) -> Histogram {
+    latency::merged(case.recording, |series| {
+        let is_it = matches!(&series.kind, SeriesKind::Wait(object) if object == name);
+        is_it && series.team == record.team
+    })
+}
+
+fn row(record: &SyncRecord, case: &Case<'_>) -> Option<SyncRow> {
+    let object = object(case, record)?;
+    let team = case.recording.teams.get(record.team)?;
+    let waits = waits(case, record, &object.name);
+    let (sort, kind) = object.words();
+    let had_ns = case.recording.window_ns as f64 * f64::from(team.size);
+    let waited_ns = waits.mean().unwrap_or(0.0) * waits.count() as f64;
+    let of = |wanted: &str, n: u64| (sort == wanted).then_some(n);
+    Some(SyncRow {
+        name: object.name.clone(),
+        sort: sort.to_owned(),
+        kind: kind.unwrap_or(sort).to_owned(),
+        team: team.name.clone(),
+        passes: record.passes.window,
+        spun: record.spun,
+        slept: record.slept,
+        unstamped: record.unstamped,
+        wait_share: (had_ns > 0.0).then(|| waited_ns / had_ns),
+        rounds: of("barrier", record.leads).filter(|_| object.has_rounds()),
+        releases: of("lock", record.leads),
+        groups: of("commit", record.leads),
+        grouped: of("commit", record.led.window),
+        pauses: of("safepoint", record.leads),
+        unit: "ns".to_owned(),
+        min: waits.min(),
+        max: waits.max(),
+        mean: waits.mean(),
+        p50: waits.percentile(P50),
+        p90: waits.percentile(P90),
+        p95: waits.percentile(P95),
+        p99: waits.percentile(P99),
+        p999: waits.percentile(P999),
+        hdr: waits.encode().unwrap_or_default(),
+    })
+}
+
+/// Wakeups of the window at sync objects, as far as their wakers are known.
+pub(super) fn wakeups(syncs: &[SyncRecord]) -> u64 {
+    syncs.iter().map(|record| record.slept - record.unstamped.min(record.slept)).sum()
+}
+
+/// Whether the team helps in pauses of the object.
+fn helps(case: &Case<'_>, record: &SyncRecord) -> bool {
+    let team = case.plan.teams.get(record.team);
+    team.is_some_and(|team| team.acts_at(record.object as u32).any(|act| *act == Act::Pause))
+}
+
+/// Nobody comes through whom nobody lets through, and in a run that did all its steps everybody who
+/// is let through has come through.
+pub(super) fn conserved(case: &Case<'_>) -> Outcome {
+    if case.n_missing() > 0 {
+        return Untested(format!("{} tasks did not check out", case.n_missing()));
+    }
+    let all_done = case.recording.end == End::Done && case.plan.duration_ns.is_none();
+    let mut sums = Vec::new();
+    for (index, object) in case.plan.syncs.iter().enumerate() {
+        let its = || case.recording.syncs.iter().filter(|record| record.object == index);
+        // Who helps in a pause is not let go by its end.
+        let comes = |it: &&SyncRecord| !helps(case, it);
+        let passes: u64 = its().filter(comes).map(|record| record.passes.total()).sum();
+        let led: u64 = its().map(|record| record.led.total()).sum();
+        let sum = format!("{}: {passes} passes, {led} let through", object.name);
+        // Who is in the background may be left waiting.
+        let background = its().any(|it| case.recording.teams[it.team].background);
+        let exact = matches!(object.sort, SyncSort::Lock { .. }) || (all_done && !background);
+        if passes > led || (exact && passes != led) {
+            return Broken(sum);
+        }
+        sums.push(sum);
+    }
+    Holds(sums.join("; "))
+}
+
+/// Each pass of the window has its wait, and no more have waited than came.
+pub(super) fn explained(case: &Case<'_>) -> Outcome {
+    if case.n_missing() > 0 {
+        return Untested(format!("{} tasks did not check out", case.n_missing()));
+    }
+    let mut total = 0;
+    for record in &case.recording.syncs {
+        let Some(object) = object(case, record) else { continue };
+        let waits = waits(case, record, &object.name).count();
+        // A leader that was woken is through only when it has flushed.
+        let tasks = u64::from(case.recording.teams[record.team].size);
+        let (passes, waited) = (record.passes.window, record.spun + record.slept);
+        if waits != passes || waited > passes + tasks || record.unstamped > record.slept {
+            return Broken(format!(
+                "{}: {passes} passes, {waits} waits, of which {} awake and {} asleep",
+                object.name, record.spun, record.slept
+            ));
+        }
+        total += passes;
+    }
+    Holds(format!("{total} passes in the window, each with its wait"))
+}
+
+/// What teams did at all objects of a sort in the window; `None` without any.
+pub(super) fn sum_of(case: &Case<'_>, sort: &str, of: impl Fn(&SyncRecord) -> u64) -> Option<u64> {
+    let is_it = |object: &SyncPlan| object.words().0 == sort;
+    case.plan.syncs.iter().find(|object| is_it(object))?;
+    let its = case.recording.syncs.iter().filter(|it| object(case, it).is_some_and(is_it));
+    Some(its.map(of).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::record::Recording;
+    use crate::report::{Report, fixture, fixture_sync};
+
+    /// What becomes of a law when one thing of a plain run is changed.
+    fn check(law: &str, change: impl FnOnce(&mut Recording), expected: bool) {
+        let mut recording = fixture_sync::recording();
+        change(&mut recording);
+        let report = Report::judge(&fixture_sync::plan(), &fixture::host(), &[recording]);
+        let made = report.runs[0].checks.iter().find(|check| check.name == law).unwrap();
+        assert_eq!(made.ok, expected, "{made:?}");
+    }
+
+    #[test]
+    fn nobody_comes_through_by_nobody() {
+        let law = "sync_conserved";
+        check(law, |_| (), true);
+        check(law, |run| run.syncs[0].passes.after += 1, false);
+        check(law, |run| run.syncs[0].led.window += 1, false);
+        check(law, |run| run.syncs[1].led.window -= 1, false);
+        check(law, |run| run.syncs[2].led.window += 1, false);
+        check(law, |run| run.syncs[3].passes.window += 1, false);
+        // Who helps is not let go.
+        check(law, |run| run.syncs[4].passes.window += 1, true);
+    }
+
+    #[test]
+    fn every_pass_has_its_wait() {
+        let law = "sync_waits_explained";
+        check(law, |_| (), true);
+        check(law, |run| run.syncs[0].passes.window += 1, false);
+        check(law, |run| run.syncs[3].slept += 3, false);
+        check(law, |run| run.syncs[1].unstamped += 1, false);
+        // Every wakeup is one of a message or one at an object.
+        check("receipts_explained", |_| (), true);
+        check("receipts_explained", |run| run.syncs[2].slept -= 1, false);
+    }
+
+    #[test]
+    fn metrics_of_objects() {
+        let run = [fixture_sync::recording()];
+        let report = Report::judge(&fixture_sync::plan(), &fixture::host(), &run);
+        let metrics = &report.runs[0].metrics;
+        let check = |key: &str, expected: f64| {
+            assert_eq!(metrics[key].value.map(f64::round), Some(expected), "{key}");
+        };
+        check("commits_per_s", 3_200.0);
+        check("lock_acquisitions_per_s", 4_800.0);
+        check("barrier_rounds_per_s", 1_800.0);
+        check("pauses_per_s", 12.0);
+        check("wakeups_per_s", 3_048.0);
+        assert!(metrics["pause_ns_p50"].value.unwrap() > 0.0);
+    }
+}
