@@ -164,7 +164,11 @@ mod tests {
     fn defaults_hold_on_one_cpu() {
         for builtin in BUILTINS {
             let profile = builtin.profile().unwrap();
-            let fact = |name: &str| Some(if name == "llc_bytes" { 1e6 } else { 1.0 });
+            let fact = |name: &str| match name {
+                "llc_bytes" => Some(1e6),
+                "first_node" | "second_node" => Some(0.0),
+                _ => Some(1.0),
+            };
             let bound = profile.bind(&[], &fact);
             assert!(bound.is_ok(), "{}: {bound:?}", builtin.name);
         }

@@ -745,6 +745,8 @@ pub const FACTS: &[NameRow] = &[
     name("cpus_per_llc", "of those CPUs, on the last-level cache that has most"),
     name("smt", "hardware threads of a core"),
     name("llc_bytes", "size of the largest such cache (32 MiB where it is not known)"),
+    name("first_node", "id of the first node with such a CPU and memory: `node:first_node`"),
+    name("second_node", "id of the second one; where there is one only, of that"),
 ];
 
 /// Names that mean something only inside a team: in its steps, placement and scheduling.
