@@ -112,6 +112,8 @@ pub struct Recorder<'a> {
     syncs: &'a [SyncCounts],
     team: usize,
     layout: &'a TeamLayout,
+    /// The series of its measure blocks.
+    first_measure: u16,
     /// Where it last ran, and since when as far as we know (ticks).
     last_cpu: u32,
     cpu_since: u64,
@@ -138,6 +140,7 @@ impl<'a> Recorder<'a> {
             syncs: memory.sync_counts(task, layout.n_syncs),
             team,
             layout,
+            first_measure: layout.first_measure,
             last_cpu: 0,
             cpu_since: 0,
             left_cpu: u32::MAX,
@@ -145,6 +148,14 @@ impl<'a> Recorder<'a> {
             now: None,
             waits: 0,
         }
+    }
+
+    /// The same of a task of that instance, if instances are kept apart.
+    pub fn in_instance(mut self, instance: u32) -> Recorder<'a> {
+        if (instance as usize) < self.shared.memory.layout.spec.instances {
+            self.first_measure += instance as u16 * self.layout.n_measures;
+        }
+        self
     }
 
     pub fn slot(&self) -> &'a TaskSlot {
@@ -370,7 +381,7 @@ impl<'a> Recorder<'a> {
         let now = self.now();
         if self.phase() == Phase::Window {
             let cpu = self.shared.cpu.get();
-            self.record(cpu, self.layout.first_measure + measure, began, now);
+            self.record(cpu, self.first_measure + measure, began, now);
             self.keep_block(now.saturating_sub(began));
         }
     }

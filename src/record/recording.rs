@@ -112,8 +112,12 @@ pub enum SeriesKind {
     FoundReady,
     /// Between two migrations of one task.
     BetweenMigrations,
-    /// Response time of a `measure` block of this name.
-    Measure(String),
+    /// Response time of a `measure` block of this name in this instance; 0 where instances are not
+    /// kept apart.
+    Measure {
+        name: String,
+        instance: u32,
+    },
     /// From coming to the sync object of this name until through, whether or not there was a wait.
     Wait(String),
     /// Of the safepoint of this name: from asking for a pause to letting all go, and until all had
