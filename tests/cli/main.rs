@@ -11,6 +11,7 @@ mod forbidden;
 mod hackbench;
 mod limits;
 mod memory;
+mod oltp;
 mod pages;
 mod processes;
 mod refusals;
