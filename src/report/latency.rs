@@ -30,7 +30,11 @@ pub(super) fn merged(recording: &Recording, of: impl Fn(&Series) -> bool) -> His
     all
 }
 
-fn of_team(recording: &Recording, team: usize, of: impl Fn(&SeriesKind) -> bool) -> Histogram {
+pub(super) fn of_team(
+    recording: &Recording,
+    team: usize,
+    of: impl Fn(&SeriesKind) -> bool,
+) -> Histogram {
     merged(recording, |series| series.team == team && of(&series.kind))
 }
 
