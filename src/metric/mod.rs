@@ -190,7 +190,7 @@ pub const METRICS: &[Metric] = &[
         "returned_share",
         "1",
         Neither,
-        "part of the migrations that brought a task back to the CPU that it had left, within 100 ms",
+        "part of the migrations that took a task back, within 100 ms, to the CPU that it had left",
     ),
     row(
         "kernel_migrations",

@@ -5,6 +5,7 @@
 //! between finding its CPU and counting there. Must not know: channels, plans, what is done between
 //! two calls.
 
+mod blocks;
 mod paced;
 
 use super::layout::{NO_SERIES, TeamLayout};
@@ -152,14 +153,6 @@ impl<'a> Recorder<'a> {
             now: None,
             waits: 0,
         }
-    }
-
-    /// The same of a task of that instance, if instances are kept apart.
-    pub fn in_instance(mut self, instance: u32) -> Recorder<'a> {
-        if (instance as usize) < self.shared.memory.layout.spec.instances {
-            self.first_measure += instance as u16 * self.layout.n_measures;
-        }
-        self
     }
 
     pub fn slot(&self) -> &'a TaskSlot {
@@ -377,27 +370,6 @@ impl<'a> Recorder<'a> {
         }
         (*since, self.now) = (now, Some(now));
         phase != Phase::After
-    }
-
-    /// A measure block that began at `began` (ticks) has ended.
-    #[inline(always)]
-    pub fn measured(&mut self, measure: u16, began: u64) {
-        let now = self.now();
-        if self.phase() == Phase::Window {
-            let cpu = self.shared.cpu.get();
-            self.record(cpu, self.first_measure + measure, began, now);
-            self.keep_block(now.saturating_sub(began));
-        }
-    }
-
-    /// Keeps how long the first block and the last one took, of whatever name.
-    #[inline(always)]
-    fn keep_block(&self, ticks: u64) {
-        let kept = ticks + 1;
-        if self.slot.first_block.load(Relaxed) == 0 {
-            self.slot.first_block.store(kept, Relaxed);
-        }
-        self.slot.last_block.store(kept, Relaxed);
     }
 
     /// One entry of a series of this team.
