@@ -131,6 +131,7 @@ fn memory(cpus: &[(u32, Place)]) -> Memory {
         channels: Vec::new(),
         sync_bytes: Vec::new(),
         copies: 1,
+        instances: 1,
         spaces: 1,
         n_regions: 0,
         page_bytes: schedload::sys::shared::page_bytes(),

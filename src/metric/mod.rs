@@ -168,10 +168,29 @@ pub const METRICS: &[Metric] = &[
     row("runnable", "1", Neither, "the same of all teams"),
     row("busy_cpus", "1", Neither, "CPUs that tasks kept busy, on average over the run"),
     row(
+        "cross_node_wakeup_share",
+        "1",
+        Neither,
+        "part of the wakeups after which the task ran on another node than its waker",
+    ),
+    row(
+        "pulled_node_share",
+        "1",
+        Neither,
+        "part of the wakeups after which the task ran on its waker's node, and before on another",
+    ),
+    row("pulled_llc_share", "1", Neither, "the same of last-level caches"),
+    row(
         "migrations_per_s",
         "1/s",
         Neither,
         "CPU changes of tasks that they saw themselves in the window, per second",
+    ),
+    row(
+        "returned_share",
+        "1",
+        Neither,
+        "part of the migrations that took a task back, within 100 ms, to the CPU that it had left",
     ),
     row(
         "kernel_migrations",
@@ -185,6 +204,20 @@ pub const METRICS: &[Metric] = &[
         Neither,
         "time runnable but not running, for each time a task was put on a CPU, whole run",
     ),
+    row(
+        "*_voluntary_switches",
+        "1",
+        Neither,
+        "times that tasks of the team of that name gave up the CPU to wait, whole run",
+    )
+    .of(Of::Team),
+    row(
+        "*_involuntary_switches",
+        "1",
+        Neither,
+        "times that tasks of the team of that name were preempted, whole run",
+    )
+    .of(Of::Team),
     row("voluntary_switches", "1", Neither, "times that tasks gave up the CPU to wait, whole run"),
     row("involuntary_switches", "1", Neither, "times that tasks were preempted, whole run"),
     row("user_s", "s", Neither, "user time of all tasks and of what started them, whole run"),

@@ -168,7 +168,12 @@ pub const CGROUP: &[KeyRow] = &[
         Means("not set"),
         "cpuset.mems: a node, such as `instance`",
     ),
-    row("weight", between(1.0, 10_000.0), Means("100, the kernel's"), "cpu.weight"),
+    row(
+        "weight",
+        between(0.0, 10_000.0),
+        Means("100, the kernel's"),
+        "cpu.weight, 1 or more; 0 is no cgroup",
+    ),
     row(
         "max",
         Form::Number { unit: Some(Unit::Share), min: 0.01, max: 1e6 },

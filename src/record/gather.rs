@@ -317,6 +317,7 @@ mod tests {
             channels: Vec::new(),
             sync_bytes: Vec::new(),
             copies: 1,
+            instances: 1,
             spaces: 1,
             n_regions: 0,
             page_bytes: 4096,

@@ -28,6 +28,8 @@ pub struct Spec {
     /// State of each sync object of one copy (bytes).
     pub sync_bytes: Vec<usize>,
     pub copies: usize,
+    /// Instances whose measure blocks are kept apart; 1 if they are not.
+    pub instances: usize,
     /// Address spaces.
     pub spaces: usize,
     /// Regions of memory that each of them may have.
@@ -113,7 +115,9 @@ pub struct TeamLayout {
     pub wakeup: [u16; 10],
     pub found_ready: u16,
     pub between_migrations: u16,
+    /// Those of instance 0, then those of the next.
     pub first_measure: u16,
+    pub n_measures: u16,
     pub first_lateness: u16,
     pub n_paces: usize,
     /// Waits at its sync objects, in their order.
@@ -132,7 +136,7 @@ impl Layout {
         let mut n_series = 0;
         let mut teams = Vec::new();
         for team in &spec.teams {
-            let team = TeamLayout::new(team, &relations, n_series);
+            let team = TeamLayout::new(team, spec.instances, &relations, n_series);
             n_series += team.kinds.len();
             teams.push(team);
         }
@@ -232,7 +236,12 @@ fn relations(cpus: &[Cpu]) -> Vec<Relation> {
 }
 
 impl TeamLayout {
-    fn new(team: &Team, relations: &[Relation], first_series: usize) -> TeamLayout {
+    fn new(
+        team: &Team,
+        instances: usize,
+        relations: &[Relation],
+        first_series: usize,
+    ) -> TeamLayout {
         let mut kinds = vec![SeriesKind::BetweenMigrations];
         let mut wakeup = [NO_SERIES; 10];
         let mut found_ready = NO_SERIES;
@@ -247,7 +256,10 @@ impl TeamLayout {
             }
         }
         let first_measure = kinds.len() as u16;
-        kinds.extend(team.measures.iter().cloned().map(SeriesKind::Measure));
+        for instance in 0..instances as u32 {
+            let named = |name: &String| SeriesKind::Measure { name: name.clone(), instance };
+            kinds.extend(team.measures.iter().map(named));
+        }
         let first_lateness = kinds.len() as u16;
         kinds.extend((0..team.paces as u16).map(SeriesKind::Lateness));
         let first_wait = kinds.len() as u16;
@@ -264,6 +276,7 @@ impl TeamLayout {
             found_ready,
             between_migrations: 0,
             first_measure,
+            n_measures: team.measures.len() as u16,
             first_lateness,
             n_paces: team.paces,
             first_wait,
@@ -314,6 +327,7 @@ mod tests {
             ],
             sync_bytes: vec![64, 100],
             copies: 2,
+            instances: 2,
             spaces: 2,
             n_regions: 3,
             page_bytes: 4096,
@@ -350,8 +364,8 @@ mod tests {
     fn series_of_teams_are_apart() {
         let layout = Layout::new(spec(1));
         let kinds: Vec<usize> = layout.teams.iter().map(|team| team.kinds.len()).collect();
-        assert_eq!(kinds, [1 + 1 + 4, 1 + 1 + 1 + 2 + 2]);
+        assert_eq!(kinds, [1 + 1 + 4, 1 + 2 + 1 + 2 + 2]);
         assert_eq!(layout.teams[1].first_series, 6);
-        assert_eq!(layout.n_series, 13);
+        assert_eq!(layout.n_series, 14);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Must not know: how metrics are printed or compared.
 
-use crate::base::Reading;
+use crate::base::{Place, Reading, Relation};
 use crate::metric::{Metric as Row, Of};
 use crate::record::memory::Moved;
 use crate::record::recording::{End, Series, SeriesKind, SyncRecord, TaskRecord};
@@ -11,7 +11,7 @@ use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
 use crate::report::{
     InstancePlacement, Judged, Metric, NO_MEMORY, NO_MESSAGES, NO_RECEIVER, NO_SUCH_STEP, NO_SYNC,
-    NO_TRIAL, Sourced, latency, memory_steps, sync,
+    NO_TRIAL, ONE_LLC, ONE_NODE, Sourced, latency, memory_steps, sync,
 };
 use std::collections::BTreeMap;
 
@@ -72,6 +72,23 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
                 "no message was received in the window",
             )
         }),
+        "cross_node_wakeup_share" => {
+            apart(case, |place| place.node.0, ONE_NODE)?;
+            of_wakeups(latency::count(recording, crosses_nodes), wakeups)
+        }
+        "pulled_node_share" => {
+            apart(case, |place| place.node.0, ONE_NODE)?;
+            of_wakeups(case.migrations.pulled_node, wakeups)
+        }
+        "pulled_llc_share" => {
+            apart(case, |place| place.llc, ONE_LLC)?;
+            of_wakeups(case.migrations.pulled_llc, wakeups)
+        }
+        "returned_share" => ratio(
+            case.migrations.returned_100ms as f64,
+            case.migrations.total,
+            "no task migrated in the window",
+        ),
         "runnable" => runnable(case, &case.kernel),
         "busy_cpus" => busy(case, &case.kernel),
         "kernel_migrations" => kernel(&case.kernel.migrations),
@@ -161,10 +178,8 @@ pub(super) fn sampler_share(case: &Case<'_>) -> Value {
 }
 
 fn of_measure(key: &str, name: &str, case: &Case<'_>) -> Value {
-    let histogram = latency::merged(
-        case.recording,
-        |series| matches!(&series.kind, SeriesKind::Measure(measure) if measure == name),
-    );
+    let histogram =
+        latency::merged(case.recording, |series| latency::is_measure(&series.kind, name));
     match key {
         "*s_per_s" => per_s(histogram.count(), case),
         "*_ns_p50" => percentile(&histogram, P50, name),
@@ -176,6 +191,7 @@ fn of_measure(key: &str, name: &str, case: &Case<'_>) -> Value {
 fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
     let teams = &case.plan.teams;
     let team = teams.iter().position(|team| team.name == name).ok_or("there is no such team")?;
+    let of_kernel = || Kernel::of_team(&case.recording.tasks, team);
     match key {
         "*_asleep_share" => {
             if !teams[team].receives {
@@ -188,7 +204,9 @@ fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
             let received = tasks.map(|task| task.messages.received.window).sum();
             ratio(woken as f64, received, "it received no message in the window")
         }
-        "*_runnable" => runnable(case, &Kernel::of_team(&case.recording.tasks, team)),
+        "*_runnable" => runnable(case, &of_kernel()),
+        "*_voluntary_switches" => kernel(&of_kernel().totals.voluntary_switches),
+        "*_involuntary_switches" => kernel(&of_kernel().totals.involuntary_switches),
         _ => Err("this version does not compute it".to_owned()),
     }
 }
@@ -204,6 +222,24 @@ fn runnable(case: &Case<'_>, of: &Kernel) -> Value {
     let delay_ns = kernel(&of.totals.run_delay_ns)? - of.ready_delay_ns as f64;
     let delayed = ratio(delay_ns.max(0.0), case.recording.elapsed_ns, "the run has no length")?;
     Ok(busy(case, of)? + delayed)
+}
+
+/// Whether two of the allowed CPUs differ in what `of` says of their places.
+fn apart(case: &Case<'_>, of: fn(&Place) -> u32, reason: &str) -> Result<(), String> {
+    let mut all = case.allowed().map(|cpu| of(&cpu.place));
+    let first = all.next();
+    match all.any(|other| Some(other) != first) {
+        true => Ok(()),
+        false => Err(reason.to_owned()),
+    }
+}
+
+fn crosses_nodes(kind: &SeriesKind) -> bool {
+    matches!(kind, SeriesKind::Wakeup { relation: Relation::CrossNode, .. })
+}
+
+fn of_wakeups(part: u64, wakeups: &Histogram) -> Value {
+    ratio(part as f64, wakeups.count(), "no wakeup in the window")
 }
 
 fn receives(case: &Case<'_>) -> Result<(), String> {

@@ -12,6 +12,7 @@ mod forbidden;
 mod hackbench;
 mod limits;
 mod memory;
+mod oltp;
 mod pages;
 mod processes;
 mod refusals;

@@ -63,6 +63,7 @@ const PLANNED: &[(&str, Params)] = &[
     ("numa02", &[("arm", "worst"), ("bytes", "classic")]),
     ("linpack", &[]),
     ("stream", &[]),
+    ("oltp", &[]),
     ("tests/golden/placement.toml", &[]),
 ];
 

@@ -1,0 +1,35 @@
+//! Each profile that is a workload of its own, run where there are nodes.
+//!
+//! A check runs one, whose laws must hold, and asks for what it tells of nodes. Must not know: how
+//! fast anything is.
+
+use super::Check;
+use super::program;
+use crate::shape::Shape;
+use serde_json::Value;
+
+/// What needs two nodes with CPUs and memory.
+pub const CHECKS: &[Check] = &[Check { name: "profiles::oltp", body: oltp }];
+
+/// Shares of nodes, which are all of something.
+fn is_split(shares: &[&Value], of: &str) {
+    let sum: f64 = shares.iter().map(|it| it["share"].as_f64().unwrap()).sum();
+    assert!(shares.len() > 1 && (sum - 1.0).abs() < 1e-6, "{of}: {shares:?}");
+}
+
+/// Two servers: how their time and memory are split over the nodes, and how often a wakeup crosses.
+fn oltp(_: &Shape) {
+    let line = "schedload run oltp --instances 2 --threads 2 --pool 2MiB --duration 3s";
+    let run = program::run(line);
+    for instance in run.value("residency.instances").as_array().unwrap() {
+        let shares = |key: &str| instance[key].as_array().unwrap().iter().collect::<Vec<_>>();
+        is_split(&shares("cpu"), "time");
+        is_split(&shares("memory"), "memory");
+    }
+    let all = run.wakeups("all");
+    let share = run.value("metrics.cross_node_wakeup_share.value").as_f64().unwrap();
+    assert!((share - run.wakeups("cross_node") as f64 / all as f64).abs() < 1e-9, "{share}");
+    let blocks = run.value("instances").as_array().unwrap();
+    let done = |at: usize| blocks[at]["time"]["count"].as_u64().unwrap();
+    assert!(blocks.len() == 2 && done(0) > 0 && done(1) > 0, "{blocks:?}");
+}
