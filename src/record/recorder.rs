@@ -37,6 +37,8 @@ struct CpuShard<'a> {
     place: Place,
     /// Position in the layout's nodes; past them all in a run without regions.
     node: usize,
+    /// Position in the layout's LLCs.
+    llc: usize,
     has_shard: bool,
 }
 
@@ -54,6 +56,7 @@ impl<'a> Recorders<'a> {
                 shard: shard.unwrap_or(0),
                 place,
                 node: memory.layout.moved_nodes.partition_point(|&node| node < place.node),
+                llc: memory.layout.llcs.partition_point(|&llc| llc < place.llc),
                 has_shard: shard.is_some(),
             }
         };
@@ -111,6 +114,7 @@ pub struct Recorder<'a> {
     moved_on: &'a [MovedOnNode],
     syncs: &'a [SyncCounts],
     team: usize,
+    instance: usize,
     layout: &'a TeamLayout,
     /// Where it last ran, and since when as far as we know (ticks).
     last_cpu: u32,
@@ -125,8 +129,13 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    /// The recorder of task number `task`, which is of team number `team`.
-    pub fn new(shared: &'a Recorders<'a>, task: usize, team: usize) -> Recorder<'a> {
+    /// The recorder of task number `task`, which is of team number `team` in an instance.
+    pub fn new(
+        shared: &'a Recorders<'a>,
+        task: usize,
+        team: usize,
+        instance: u32,
+    ) -> Recorder<'a> {
         let memory = shared.memory;
         let layout = &memory.layout.teams[team];
         Recorder {
@@ -137,6 +146,7 @@ impl<'a> Recorder<'a> {
             moved_on: memory.moved_on(task),
             syncs: memory.sync_counts(task, layout.n_syncs),
             team,
+            instance: instance as usize,
             layout,
             last_cpu: 0,
             cpu_since: 0,
@@ -149,6 +159,10 @@ impl<'a> Recorder<'a> {
 
     pub fn slot(&self) -> &'a TaskSlot {
         self.slot
+    }
+
+    pub fn instance(&self) -> usize {
+        self.instance
     }
 
     #[inline(always)]
@@ -459,6 +473,8 @@ impl<'a> Recorder<'a> {
             let until = if end == 0 { now } else { now.min(end) };
             let time = until.saturating_sub(self.cpu_since.max(begin));
             self.team_shard(self.last_cpu).residency.fetch_add(time, Relaxed);
+            let llc = self.shared.cpu_shard(self.last_cpu).llc;
+            self.shared.memory.homes(self.instance)[llc].fetch_add(time, Relaxed);
         }
         self.cpu_since = now;
     }

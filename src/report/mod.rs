@@ -295,22 +295,28 @@ pub struct KernelTotals {
     pub timeslices: Sourced,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Residency {
     pub instances: Vec<InstanceResidency>,
-    /// Time-weighted share of each CPU, and of each LLC by its CPU list, over all instances.
+    /// Time-weighted share of each CPU, of each LLC by its CPU list, and of each node, over all
+    /// instances.
     pub cpus: Vec<Share>,
     pub llcs: Vec<Share>,
+    #[serde(default)]
+    pub nodes: Vec<Share>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InstanceResidency {
     pub instance: u32,
     pub cpu: Vec<NodeShare>,
-    /// What `cpu` is from: `time` that tasks told themselves, or `looks` of the timeline, which has
-    /// them by instance; `None` if neither had it.
+    /// What `cpu` is from: `time` that tasks told themselves, or `looks` of the timeline, which
+    /// version 0.1 had for several instances; `None` if it is not known.
     #[serde(default)]
     pub cpu_from: Option<String>,
+    /// By LLC, from the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub llcs: Vec<Share>,
     /// At the last look that told of the region; a share is of its resident pages.
     pub memory: Vec<RegionShare>,
 }
@@ -330,9 +336,13 @@ pub struct RegionShare {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Share {
-    /// `3` for a CPU, `0-7` for an LLC.
+    /// `3` for a CPU or node, `0-7` for an LLC.
     pub name: String,
     pub share: f64,
+    /// How many of its CPUs were busy from the gate to the end of the run, whoever kept them so;
+    /// `None` if the kernel did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy: Option<f64>,
 }
 
 /// Where a number comes from, or why not.
