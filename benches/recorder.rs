@@ -130,7 +130,7 @@ fn memory(cpus: &[(u32, Place)]) -> Memory {
         channels: Vec::new(),
         sync_bytes: Vec::new(),
         copies: 1,
-        instances: 1,
+        n_instances: 1,
         spaces: 1,
         n_regions: 0,
         page_bytes: schedload::sys::shared::page_bytes(),
@@ -163,7 +163,7 @@ fn hot_path(table: &Table, clock: Clock, current: CurrentCpu) {
 
     let memory = memory(&[(current.get(), place(0))]);
     let recorders = Recorders::new(&memory, clock, current);
-    let mut recorder = Recorder::new(&recorders, 0, 0, 0);
+    let mut recorder = Recorder::new(&recorders, 0, 0);
     recorder.begin();
     let mut message = [0; stamp::BYTES];
     table.short("stamp into a message", || {
@@ -215,7 +215,7 @@ fn migrations(table: &Table, clock: Clock, current: CurrentCpu, host: &Host) {
         go(other);
         let mut tasks: Vec<Recorder<'_>> = Vec::with_capacity(TASKS);
         for _ in 0..TASKS {
-            let mut recorder = Recorder::new(&recorders, 0, 0, 0);
+            let mut recorder = Recorder::new(&recorders, 0, 0);
             recorder.begin();
             tasks.push(recorder);
         }

@@ -164,13 +164,9 @@ impl Parts {
         let Parts { instances, processes, cgroups, copies, mut channels, memory, .. } = self;
         let mut syncs = self.syncs;
         let (duration_ns, warmup_ns, mut notes) = (self.duration_ns, self.warmup_ns, self.notes);
-        let (mut teams, mut spans, mut words) = (Vec::new(), Vec::new(), Vec::new());
-        for part in self.teams {
-            words.push(part.placement.clone());
-            let (team, of_ops) = part.into_plan();
-            teams.push(team);
-            spans.push(of_ops);
-        }
+        let words = self.teams.iter().map(|part| part.placement.clone()).collect();
+        let parts = self.teams.into_iter().map(TeamPart::into_plan);
+        let (teams, spans): (Vec<TeamPlan>, Vec<_>) = parts.unzip();
         let (traffic, visits, by_member) = traffic::walk(&teams, &channels);
         let of_member = |fault: traffic::MemberFault| {
             let message = format!("team `{}`: {}", teams[fault.team].name, fault.message);

@@ -31,7 +31,7 @@ impl Plan {
             channels: self.channels.iter().map(channel_spec).collect(),
             sync_bytes: self.syncs.iter().map(|it| it.state_bytes(self.cpu_numbers())).collect(),
             copies: self.copies as usize,
-            instances: self.instances.max(1) as usize,
+            n_instances: self.instances.max(1) as usize,
             spaces: self.n_spaces(),
             n_regions: self.memory.len(),
             page_bytes,

@@ -28,7 +28,7 @@ pub struct Spec {
     /// State of each sync object of one copy (bytes).
     pub sync_bytes: Vec<usize>,
     pub copies: usize,
-    pub instances: usize,
+    pub n_instances: usize,
     /// Address spaces.
     pub spaces: usize,
     /// Regions of memory that each of them may have.
@@ -141,7 +141,7 @@ impl Layout {
         let n_region_words = spec.n_regions * spec.spaces;
         let homes = regions + (n_region_words * 8).next_multiple_of(64);
         let llcs = sorted(spec.cpus.iter().map(|cpu| cpu.place.llc));
-        let slots = homes + (spec.instances * llcs.len() * 8).next_multiple_of(64);
+        let slots = homes + (spec.n_instances * llcs.len() * 8).next_multiple_of(64);
         let moved_nodes = match spec.n_regions {
             0 => Vec::new(),
             _ => sorted(spec.cpus.iter().map(|cpu| cpu.place.node)),
@@ -313,7 +313,7 @@ mod tests {
             ],
             sync_bytes: vec![64, 100],
             copies: 2,
-            instances: 2,
+            n_instances: 2,
             spaces: 2,
             n_regions: 3,
             page_bytes: 4096,

@@ -129,13 +129,8 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    /// The recorder of task number `task`, which is of team number `team` in an instance.
-    pub fn new(
-        shared: &'a Recorders<'a>,
-        task: usize,
-        team: usize,
-        instance: u32,
-    ) -> Recorder<'a> {
+    /// The recorder of task number `task`, which is of team number `team` in the first instance.
+    pub fn new(shared: &'a Recorders<'a>, task: usize, team: usize) -> Recorder<'a> {
         let memory = shared.memory;
         let layout = &memory.layout.teams[team];
         Recorder {
@@ -146,7 +141,7 @@ impl<'a> Recorder<'a> {
             moved_on: memory.moved_on(task),
             syncs: memory.sync_counts(task, layout.n_syncs),
             team,
-            instance: instance as usize,
+            instance: 0,
             layout,
             last_cpu: 0,
             cpu_since: 0,
@@ -159,6 +154,12 @@ impl<'a> Recorder<'a> {
 
     pub fn slot(&self) -> &'a TaskSlot {
         self.slot
+    }
+
+    /// The same of a task of that instance.
+    pub fn in_instance(mut self, instance: u32) -> Recorder<'a> {
+        self.instance = instance as usize;
+        self
     }
 
     pub fn instance(&self) -> usize {

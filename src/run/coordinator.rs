@@ -16,7 +16,7 @@ use super::sampler::Sampler;
 use super::stage::{Pace, Stage};
 use super::watch::Watch;
 use super::worker::Worker;
-use super::{Control, Progress, RunError, cost, crew, failure, leftovers, roster};
+use super::{Control, Progress, RunError, cost, crew, leftovers, roster};
 use crate::host::Root;
 use crate::host::busy::BusyTimes;
 use crate::host::oom::OomKills;
@@ -24,7 +24,7 @@ use crate::plan::{ChannelPlan, Form, Plan, Sharing, Space};
 use crate::record::Layout;
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
-use crate::record::recording::{End, Failure, HarnessCost, Recording};
+use crate::record::recording::{End, HarnessCost, Recording};
 use crate::step::channel::Channel;
 use crate::sys::clock::{self, Clock, Source};
 use crate::sys::cpu::CurrentCpu;
@@ -306,18 +306,6 @@ impl<'a> Coordinator<'a> {
                 })
             }
         }
-    }
-
-    /// The failure of a task in words; of one that may be the OOM killer's, whether it is.
-    fn failure(&self, task: usize) -> Failure {
-        let ids = roster::task_ids(self.plan);
-        let mut failure = failure::describe(self.plan, self.memory, &ids, task);
-        if self.memory.slot(task).signal.load(Relaxed) == libc::SIGKILL
-            && let Some(words) = OomKills::read(&Root::default()).since(&self.oom_kills)
-        {
-            failure.error += &format!(", {words}");
-        }
-        failure
     }
 
     fn not_opened(&self, channel: usize, call: &str, errno: Errno) -> RunError {

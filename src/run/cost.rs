@@ -51,14 +51,14 @@ pub(super) fn measure(plan: &Plan, clock: Clock) -> Result<HarnessCost, RunError
         channels: Vec::new(),
         sync_bytes: Vec::new(),
         copies: 1,
-        instances: 1,
+        n_instances: 1,
         spaces: 1,
         n_regions: 0,
         page_bytes: crate::sys::shared::page_bytes(),
     });
     let (memory, _) = Memory::create(layout).map_err(RunError::system("shared memory"))?;
     let recorders = Recorders::new(&memory, clock, CurrentCpu::find());
-    let mut recorder = Recorder::new(&recorders, 0, 0, 0);
+    let mut recorder = Recorder::new(&recorders, 0, 0);
     memory.control().phase.store(Phase::Window as u32, Relaxed);
     recorder.begin();
 

@@ -37,6 +37,17 @@ fn huge_kib(pid: u32) -> Option<u64> {
     None
 }
 
+/// Whether a thread that is not the first one, which touches the region, has run for a while.
+fn has_swept(pid: u32) -> bool {
+    let run_ns = |task: &Path| -> Option<u64> {
+        let schedstat = fs::read_to_string(task.join("schedstat")).ok()?;
+        schedstat.split_whitespace().next()?.parse().ok()
+    };
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let others = tasks.filter(|task| *task.file_name() != *pid.to_string());
+    others.filter_map(|task| run_ns(&task.path())).any(|ns| ns > 50_000_000)
+}
+
 /// How often the kernel wanted a huge page for a fault and found none.
 fn fallbacks() -> Option<u64> {
     let vmstat = fs::read_to_string("/proc/vmstat").ok()?;
@@ -47,13 +58,14 @@ fn fallbacks() -> Option<u64> {
 fn regions_in_huge_pages() {
     let run = |huge: &str| {
         let (_dir, path) = profile(&format!(
-            "about = \"x\"\n[memory.area]\nbytes = {}\nhuge = \"{huge}\"\n[team.w]\nsize = 1\n\
+            "about = \"x\"\n[memory.area]\nbytes = {}\nfirst_touch = \"main\"\nhuge = \"{huge}\"\n[team.w]\nsize = 1\n\
              steps = [ {{ forever = [ {{ sweep = \"area\", access = \"write\" }} ] }} ]\n",
             REGION_KIB * KIB
         ));
         let before = fallbacks();
         let child = start(SCHEDLOAD, &format!("run {path} --duration 1s --json -"));
         let huge = await_some("the region", || huge_kib(child.id()));
+        await_some("the window", || has_swept(child.id()).then_some(()));
         let fell_back = fallbacks() > before;
         let output = end(child, &[]);
         let document: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -267,7 +267,7 @@ fn spec(cpus: &[Cpu]) -> Spec {
         channels: Vec::new(),
         sync_bytes: Vec::new(),
         copies: 1,
-        instances: 1,
+        n_instances: 1,
         spaces: 1,
         n_regions: 0,
         page_bytes: 4096,
@@ -285,7 +285,7 @@ fn check_acts(acts: &[(Act, usize)]) -> Result<(), TestCaseError> {
     world.go(0);
     world.act_enter_window();
     let mut tasks = [0, 1].map(|number| {
-        let mut recorder = Recorder::new(&recorders, number, number, 0);
+        let mut recorder = Recorder::new(&recorders, number, number);
         recorder.begin();
         let expected = Expected { last_cpu: world.here, ..Expected::default() };
         Task { recorder, expected }

@@ -226,7 +226,7 @@ fn limits_of_memory() {
             host.limits.cgroup_memory = Some(CgroupLimit { file, max, used });
         },
         &["/sys/fs/cgroup/a/memory.max leaves 4.00 MiB memory, and this plan needs 294 MiB; \
-             raise it as root: `echo 371196904 > /sys/fs/cgroup/a/memory.max`"],
+             raise it as root: `echo 371262440 > /sys/fs/cgroup/a/memory.max`"],
     );
 }
 

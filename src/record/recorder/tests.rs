@@ -23,7 +23,7 @@ fn memory() -> Memory {
         channels: vec![],
         sync_bytes: vec![],
         copies: 1,
-        instances: 1,
+        n_instances: 1,
         spaces: 1,
         n_regions: 1,
         page_bytes: 4096,
@@ -41,7 +41,7 @@ fn recorded(act: impl FnOnce(&mut Recorder<'_>)) -> (Memory, TeamRecord) {
     let clock = Clock::calibrate(Source::Monotonic);
     {
         let recorders = Recorders::new(&memory, clock, CurrentCpu::find());
-        let mut recorder = Recorder::new(&recorders, 0, 0, 0);
+        let mut recorder = Recorder::new(&recorders, 0, 0);
         act(&mut recorder);
     }
     let id = TeamId { name: "a".to_owned(), size: 1, background: false };

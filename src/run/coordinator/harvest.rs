@@ -1,4 +1,4 @@
-//! What a run leaves behind, when all tasks have ended.
+//! What a run leaves behind, when a task has failed and when all have ended.
 //!
 //! Must not know: how it was run.
 
@@ -6,16 +6,29 @@ use super::Coordinator;
 use crate::base::Reading;
 use crate::host::Root;
 use crate::host::busy::BusyTimes;
+use crate::host::oom::OomKills;
 use crate::plan::TeamPlan;
 use crate::record::gather;
-use crate::record::recording::Recording;
+use crate::record::recording::{Failure, Recording};
 use crate::record::timeline::SpaceRecord;
-use crate::run::roster;
 use crate::run::sampler::{Sampler, Seen};
+use crate::run::{failure, roster};
 use crate::sys::usage::Usage;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Coordinator<'_> {
+    /// The failure of a task in words; of one that may be the OOM killer's, whether it is.
+    pub(super) fn failure(&self, task: usize) -> Failure {
+        let ids = roster::task_ids(self.plan);
+        let mut failure = failure::describe(self.plan, self.memory, &ids, task);
+        if self.memory.slot(task).signal.load(Relaxed) == libc::SIGKILL
+            && let Some(words) = OomKills::read(&Root::default()).since(&self.oom_kills)
+        {
+            failure.error += &format!(", {words}");
+        }
+        failure
+    }
+
     fn spaces(&self, scan_seq: Vec<Reading<u64>>) -> Vec<SpaceRecord> {
         let space_of = roster::spaces(self.plan);
         let ended = gather::scan_seq(self.memory, &space_of);
