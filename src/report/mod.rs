@@ -189,6 +189,8 @@ pub struct Latency {
     pub mean: Option<f64>,
     pub p50: Option<u64>,
     pub p90: Option<u64>,
+    #[serde(default)]
+    pub p95: Option<u64>,
     pub p99: Option<u64>,
     pub p999: Option<u64>,
     /// HdrHistogram V2, base64; rebuilt for drawing and merging.

@@ -108,7 +108,7 @@ fn instances(case: &Case<'_>) -> Vec<InstanceResidency> {
                 *by_node.entry(cpu.place.node.0).or_default() += share;
             }
         }
-        let named = |(llc, share): &(u32, f64)| Share {
+        let named = |(llc, share): (&u32, &f64)| Share {
             name: llc_name(case, *llc),
             share: *share,
             busy: None,
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn instances_are_told_apart_by_looks() {
+    fn instances_are_told_apart_by_time() {
         let all = residency(|_| ());
         assert_eq!(percents(&all[0].cpu), [(0, 95.5), (1, 4.5)]);
         assert_eq!(percents(&all[1].cpu), [(0, 0.0), (1, 100.0)]);
@@ -209,8 +209,11 @@ mod tests {
     }
 
     #[test]
-    fn without_looks_nothing_is_known_of_several() {
-        let all = residency(|run| run.timeline.samples.clear());
+    fn without_times_and_looks_nothing_is_known() {
+        let all = residency(|run| {
+            run.timeline.samples.clear();
+            run.instances.clear();
+        });
         assert_eq!(all.len(), 2);
         for instance in all {
             assert_eq!((instance.cpu.len(), instance.cpu_from), (0, None));
