@@ -71,7 +71,7 @@ fn parsed(text: &str) -> Reading<Vec<(CpuId, u64, u64)>> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> BusyTimes {
+    fn made_up(text: &str) -> BusyTimes {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("proc")).unwrap();
         std::fs::write(dir.path().join("proc/stat"), text).unwrap();
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn shares_are_of_what_grew() {
         let check = |before: &str, now: &str, expected: &[(u32, f64)]| {
-            let got = read(now).since(&read(before));
+            let got = made_up(now).since(&made_up(before));
             let got = got.value().cloned().unwrap_or_default();
             let got: Vec<(u32, f64)> = got.iter().map(|(cpu, share)| (cpu.0, *share)).collect();
             assert_eq!(got, expected, "{before:?} {now:?}");
@@ -89,8 +89,8 @@ mod tests {
         let all = "cpu  9 9 9 9 9 9 9 9 9 9\n";
         let before = format!("{all}cpu0 10 0 10 100 5 0 0 0 0 0\ncpu1 0 0 0 7 0 0 0 0 0 0\nintr 1");
         // Guests' time is in that of users; waiting for I/O is idle, stolen time is not.
-        let now = format!("{all}cpu0 20 5 12 150 28 1 2 5 10 5\ncpu1 0 0 0 17 0 0 0 0\nintr 2");
-        check(&before, &now, &[(0, 0.255_102_040_816_326_5), (1, 0.0)]);
+        let now = format!("{all}cpu0 20 5 11 155 25 1 2 6 10 5\ncpu1 0 0 0 17 0 0 0 0\nintr 2");
+        check(&before, &now, &[(0, 0.25), (1, 0.0)]);
         // A counter that ran backwards, a CPU that came or went, a run of no length.
         let idle = format!("{all}cpu0 9 0 10 201 5 0 0 0\n");
         check(&before, &idle, &[(0, 0.0)]);
@@ -103,9 +103,9 @@ mod tests {
         let check = |before: &BusyTimes, now: &BusyTimes, expected: &str| {
             assert!(now.since(before).reason().contains(expected), "{:?}", now.since(before));
         };
-        let some = read("cpu 1 1 1 1 1\ncpu0 1 1 1 1 1\n");
+        let some = made_up("cpu 1 1 1 1 1\ncpu0 1 1 1 1 1\n");
         check(&some, &some, "shorter than a tick");
-        check(&read("intr 1"), &some, "no line of a CPU");
-        check(&some, &BusyTimes::read(&Root::new("/nowhere")), "No such file");
+        check(&made_up("intr 1"), &some, "no line of a CPU");
+        check(&some, &BusyTimes::read(&Root::new("/nowhere")), "no /proc/stat");
     }
 }

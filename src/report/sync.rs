@@ -200,10 +200,10 @@ mod tests {
         check("barrier_rounds_per_s", 1_800.0);
         check("pauses_per_s", 12.0);
         check("wakeups_per_s", 3_048.0);
-        // Of 9,000 passes; of two mutators' time.
-        let share = |key: &str| metrics[key].value.map(|share| (share * 1e3).round());
-        assert_eq!(share("barrier_asleep_share"), Some(56.0));
-        assert_eq!(share("barrier_wait_share"), Some(0.0));
+        // 500 of 9,000 passes; the only barrier has a row.
+        assert_eq!(metrics["barrier_asleep_share"].value, Some(500.0 / 9_000.0));
+        let row = report.runs[0].sync.iter().find(|row| row.sort == "barrier").unwrap();
+        assert_eq!(metrics["barrier_wait_share"].value, row.wait_share);
         assert!(metrics["pause_ns_p50"].value.unwrap() > 0.0);
     }
 }

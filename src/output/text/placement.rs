@@ -104,7 +104,7 @@ fn residency(run: &Run, width: usize) -> String {
     }
     let has_groups = all.nodes.len() > 1 || all.llcs.len() > 1;
     if has_groups && all.cpus.iter().any(|it| it.busy.is_some()) {
-        title += "; CPUs busy with anything in the whole run";
+        title += "; CPUs busy there, whole run";
     }
     let mut rows: Vec<Row> = Vec::new();
     // That all were on the only one goes without saying.
