@@ -27,12 +27,14 @@ impl Limits {
         let status = text("/proc/self/status");
         let rights = Rights::parse(&status, &text("/proc/self/uid_map"));
         let cgroups = cgroups.value();
+        let user_tasks = limit(&limits, "Max processes");
+        let counts = |limit: &Limit| !rights.any_number_of_tasks && limit.soft != u64::MAX;
         Limits {
             open_files: limit(&limits, "Max open files"),
-            user_tasks: limit(&limits, "Max processes"),
-            user_tasks_used: (!rights.any_number_of_tasks)
-                .then(|| tasks_of_user(root, user(&status, Id::Real)?))
-                .flatten(),
+            user_tasks_used: user_tasks
+                .filter(counts)
+                .and_then(|_| tasks_of_user(root, user(&status, Id::Real)?)),
+            user_tasks,
             user_tasks_enforced: !rights.any_number_of_tasks,
             cgroup_tasks: cgroups.and_then(|it| tightest(it, "pids", |v, d| tasks(root, v, d))),
             system_tasks: system_tasks(root),
@@ -76,8 +78,8 @@ fn user(status: &str, id: Id) -> Option<u32> {
     ids.split_whitespace().nth(id as usize)?.parse().ok()
 }
 
-/// Threads of all processes of a user that can be seen: RLIMIT_NPROC counts them by the real user
-/// (kernel/fork.c, copy_process, v6.12).
+/// Threads of all processes of a user that can be seen, each of which is read: RLIMIT_NPROC counts
+/// them by the real user (kernel/fork.c, copy_process, v6.12).
 fn tasks_of_user(root: &Root, wanted: u32) -> Option<u64> {
     let names = root.names("/proc");
     let processes = names.value()?.iter().filter(|name| name.parse::<u32>().is_ok());

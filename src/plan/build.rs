@@ -6,22 +6,21 @@
 use super::cgroups::{self, CgroupWords};
 use super::check::{self, Pattern};
 use super::compile::{self, Around, Kept, Program};
+use super::machine;
 use super::memory;
 use super::metrics;
 use super::number::{self, Wanted};
-use super::placement::{self, Members, PlaceWords};
+use super::placement::{self, PlaceWords};
 use super::resolve::{self, ChannelWords};
 use super::scope::{Scope, typed};
 use super::{
-    ChannelPlan, ConditionPlan, Form, MemoryPlan, Needs, Op, Overrides, Plan, PlanCpu, PlanError,
-    PlanNode, ProcessPlan, Refusal, Scheduling, SyncPlan, TeamPlan, hash, needs, scheduling, space,
-    sync, traffic,
+    ChannelPlan, ConditionPlan, Form, MemoryPlan, Needs, Op, Overrides, Plan, PlanError,
+    ProcessPlan, Scheduling, SyncPlan, TeamPlan, hash, scheduling, space, sync, traffic,
 };
 use crate::base::Unit;
 use crate::host::Host;
-use crate::host::topology::Node;
 use crate::profile::keys::NUMBER_MAX;
-use crate::profile::{Expr, Fault, Faults, Profile, Team};
+use crate::profile::{Expr, Fault, Faults, Profile, Span, Team};
 
 /// The seed where none is given: a run without one is the same each time.
 const SEED: u64 = 1;
@@ -46,8 +45,8 @@ pub(super) fn plan(
     let nodes = parts.nodes;
     let Unplaced { mut plan, words, cgroups } =
         parts.into_plan(profile, host, overrides, &scope)?;
-    enough_nodes(&mut plan, nodes, host, overrides)?;
-    on_this_host(&mut plan, &words, host, overrides)?;
+    machine::enough_nodes(&mut plan, nodes, host, overrides)?;
+    machine::place(&mut plan, &words, host, overrides)?;
     let cgroups = cgroups::on_this_host(&cgroups, host, overrides);
     plan.cgroups = cgroups.map_err(PlanError::Host)?;
     plan.hash = hash::of(&plan);
@@ -168,11 +167,7 @@ impl Parts {
         let parts = self.teams.into_iter().map(TeamPart::into_plan);
         let (teams, spans): (Vec<TeamPlan>, Vec<_>) = parts.unzip();
         let (traffic, visits, by_member) = traffic::walk(&teams, &channels);
-        let of_member = |fault: traffic::MemberFault| {
-            let message = format!("team `{}`: {}", teams[fault.team].name, fault.message);
-            Fault::new(spans[fault.team][fault.op].clone(), message)
-        };
-        let mut faults: Vec<Fault> = by_member.into_iter().map(of_member).collect();
+        let mut faults = of_members(by_member, &teams, &spans);
         // With a member's index unknown, who meets whom is guesswork.
         if faults.is_empty() {
             sync::settle(&mut syncs, &teams, &visits, &processes);
@@ -203,8 +198,8 @@ impl Parts {
             conditions: self.conditions,
             seed: overrides.seed.unwrap_or(SEED),
             hash: String::new(),
-            cpus: cpus(host),
-            nodes: nodes(host),
+            cpus: machine::cpus(host),
+            nodes: machine::nodes(host),
             instances: instances.unwrap_or(1),
             own_processes: instances.is_some(),
             processes,
@@ -273,7 +268,7 @@ fn team_part(
 
 impl TeamPart {
     /// The team, not yet placed, and where its operations are in the profile.
-    fn into_plan(self) -> (TeamPlan, Vec<crate::profile::Span>) {
+    fn into_plan(self) -> (TeamPlan, Vec<Span>) {
         let Program { ops, spans, measures, .. } = self.program;
         let bytes = ops.iter().map(|op| match op {
             Op::Send { bytes, .. } | Op::Receive { bytes, .. } => *bytes,
@@ -307,6 +302,19 @@ fn channel_plan(words: &ChannelWords) -> Option<ChannelPlan> {
         wakees: 0,
         across_processes: false,
     })
+}
+
+/// What is wrong only for some members of a team.
+fn of_members(
+    faults: Vec<traffic::MemberFault>,
+    teams: &[TeamPlan],
+    spans: &[Vec<Span>],
+) -> Vec<Fault> {
+    let fault = |it: traffic::MemberFault| {
+        let message = format!("team `{}`: {}", teams[it.team].name, it.message);
+        Fault::new(spans[it.team][it.op].clone(), message)
+    };
+    faults.into_iter().map(fault).collect()
 }
 
 /// The most tasks on either side of an instance of each channel.
@@ -390,105 +398,4 @@ fn notes(profile: &Profile, channels: &[ChannelWords], teams: &[TeamPart]) -> Ve
         }
     }
     notes
-}
-
-fn cpus(host: &Host) -> Vec<PlanCpu> {
-    let cpus = host.topology.cpus.iter();
-    cpus.map(|cpu| PlanCpu { id: cpu.id, place: cpu.place, allowed: host.allowed.contains(cpu.id) })
-        .collect()
-}
-
-fn nodes(host: &Host) -> Vec<PlanNode> {
-    let nodes = host.topology.nodes.iter();
-    // A kernel without NUMA tells of no node's memory, and has all of it on node 0.
-    let has_memory = |node: &Node| node.memory_bytes != Some(0);
-    let all: Vec<&Node> = nodes.clone().collect();
-    let distance = |from: usize, to: usize| match &host.topology.distances {
-        Some(distances) => distances[from][to],
-        None => u64::from(from != to),
-    };
-    let farthest = |from: usize| {
-        let behind = (1..=all.len()).map(|by| (from + by) % all.len());
-        let behind = behind.filter(|to| has_memory(all[*to]));
-        // Of the largest the first.
-        let far = behind.rev().max_by_key(|to| distance(from, *to));
-        far.map_or(all[from].id, |to| all[to].id)
-    };
-    let plan = |(at, node): (usize, &Node)| PlanNode {
-        id: node.id,
-        has_memory: has_memory(node),
-        farthest: farthest(at),
-    };
-    nodes.enumerate().map(plan).collect()
-}
-
-/// Whether there are as many nodes as the profile is about.
-fn enough_nodes(
-    plan: &mut Plan,
-    wanted: u32,
-    host: &Host,
-    overrides: &Overrides,
-) -> Result<(), PlanError> {
-    let has = |node: &&PlanNode| {
-        node.has_memory && host.limits.nodes.iter().all(|it| it.id != node.id || it.allowed)
-    };
-    let found = plan.nodes.iter().filter(has).count();
-    if found >= wanted as usize {
-        return Ok(());
-    }
-    let nodes = crate::base::unit::counted(found as u64, "NUMA node");
-    if overrides.allow_single_node {
-        plan.notes.push(format!(
-            "{nodes} with memory, and the profile is about {wanted}: a smoke test that compares \
-             with nothing"
-        ));
-        return Ok(());
-    }
-    let message = format!(
-        "profile `{}` is about {wanted} NUMA nodes, and this machine lets us use {nodes} with \
-         memory",
-        plan.profile
-    );
-    let help = "run it on such a machine or in a virtual one, or try that it works at all with \
-                `--allow-single-node`";
-    Err(PlanError::Host(vec![Refusal::new(message).with_help(help)]))
-}
-
-/// Places the members and asks whether this host can run it.
-fn on_this_host(
-    plan: &mut Plan,
-    words: &[Vec<PlaceWords>],
-    host: &Host,
-    overrides: &Overrides,
-) -> Result<(), PlanError> {
-    let mut refusals = Vec::new();
-    if !plan.cpus.iter().any(|cpu| cpu.allowed) {
-        let message = format!("no online CPU is allowed here; allowed: `{}`", host.allowed);
-        refusals.push(Refusal::new(message).with_help("start with a wider CPU mask"));
-        return Err(PlanError::Host(refusals));
-    }
-    for (team, words) in plan.teams.iter_mut().zip(words) {
-        let members = Members {
-            team: &team.name,
-            size: team.size,
-            copies: plan.copies,
-            lenient: overrides.allow_single_node,
-        };
-        match placement::assign(words, &members, host) {
-            Ok(cpus) => team.cpus = cpus,
-            Err(more) => refusals.extend(more),
-        }
-        match placement::starts(words, &members, host) {
-            Ok(cpus) => team.start_cpus = cpus,
-            Err(more) => refusals.extend(more),
-        }
-        scheduling::rights(team, host, &mut refusals);
-    }
-    sync::crowding(plan);
-    plan.needs = needs::of(plan);
-    needs::check(plan, host, &mut refusals);
-    match refusals.is_empty() {
-        true => Ok(()),
-        false => Err(PlanError::Host(refusals)),
-    }
 }

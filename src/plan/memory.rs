@@ -4,13 +4,13 @@
 
 use super::compile::Kept;
 use super::number::{self, Wanted};
+use super::resolve::{TASKS_MAX, one_of};
 use super::scope::{Scope, suggestion, unknown_word};
-use super::{FirstTouch, HugePages, MemoryPlan, MemoryPolicy, Op, Pick, Plan, Sharing, TeamPlan};
+use super::{Op, Pick, Plan, TeamPlan};
 use crate::base::{NodeId, Unit, nearest::nearest, unit};
 use crate::host::Host;
 use crate::profile::{Expr, Fault, Profile, Region, Word};
-
-use super::resolve::{TASKS_MAX, one_of};
+use serde::{Deserialize, Serialize};
 
 /// The largest slice (bytes): what one address space of x86 or arm64 holds.
 const BYTES_MAX: f64 = (1u64 << 47) as f64;
@@ -21,6 +21,75 @@ const HUGES: [(&str, HugePages); 3] =
     [("always", HugePages::Always), ("never", HugePages::Never), ("leave", HugePages::Leave)];
 const SHARINGS: [(&str, Sharing); 3] =
     [("process", Sharing::Process), ("instance", Sharing::Instance), ("all", Sharing::All)];
+
+/// A region of memory in each process, in each instance, or one for all: `count` slices of
+/// `slice_bytes` each, one behind the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MemoryPlan {
+    pub name: String,
+    /// Whole pages.
+    pub slice_bytes: u64,
+    pub count: u32,
+    pub first_touch: FirstTouch,
+    /// Instance by instance, in each by slice; one for all slices if there is only one.
+    pub policies: Vec<MemoryPolicy>,
+    pub huge: HugePages,
+    pub sharing: Sharing,
+}
+
+/// Who writes a page first, and so decides where it is unless a policy does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FirstTouch {
+    /// Before the gate, the first team that uses the region: the slices that its members name, or,
+    /// of a region that they name as a whole, those that are their turn.
+    Owner,
+    /// Before the gate, the members of this team in turn.
+    Team(u32),
+    /// Before any task starts, the thread that starts them.
+    Main,
+    /// The same, with a policy of its own meanwhile: pages go to these nodes, one for each
+    /// slice, instance by instance; or one for all.
+    Nodes(Vec<NodeId>),
+    /// The same, page by page over all nodes.
+    Interleave,
+    /// The owner, onto the node farthest from the CPUs it may use.
+    Opposite,
+    /// Nobody before the run.
+    Nobody,
+}
+
+/// The policy of a slice (mbind(2)), which stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryPolicy {
+    Default,
+    Bind(Vec<NodeId>),
+    Preferred(NodeId),
+    Interleave(Vec<NodeId>),
+}
+
+/// Transparent huge pages (madvise(2)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HugePages {
+    Always,
+    Never,
+    /// As the system has it.
+    Leave,
+}
+
+/// Who sees the same pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharing {
+    /// The threads of a process.
+    Process,
+    /// The processes of an instance.
+    Instance,
+    /// All processes of the run.
+    All,
+}
 
 /// What the plan's regions are resolved with.
 pub(super) struct Around<'a> {

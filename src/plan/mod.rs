@@ -12,6 +12,7 @@ mod check;
 mod compile;
 mod error;
 mod hash;
+mod machine;
 mod memory;
 mod metrics;
 mod needs;
@@ -29,6 +30,7 @@ mod sync;
 mod traffic;
 
 pub use error::{PlanError, Refusal};
+pub use memory::{FirstTouch, HugePages, MemoryPlan, MemoryPolicy, Sharing};
 pub use owners::{Owner, Usage};
 pub use show::show;
 pub use space::Space;
@@ -140,75 +142,6 @@ pub struct CgroupPlan {
     /// CPU time in each period (ns).
     pub quota_ns: Option<u64>,
     pub period_ns: u64,
-}
-
-/// A region of memory in each process, in each instance, or one for all: `count` slices of
-/// `slice_bytes` each, one behind the other.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MemoryPlan {
-    pub name: String,
-    /// Whole pages.
-    pub slice_bytes: u64,
-    pub count: u32,
-    pub first_touch: FirstTouch,
-    /// Instance by instance, in each by slice; one for all slices if there is only one.
-    pub policies: Vec<MemoryPolicy>,
-    pub huge: HugePages,
-    pub sharing: Sharing,
-}
-
-/// Who writes a page first, and so decides where it is unless a policy does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FirstTouch {
-    /// Before the gate, the first team that uses the region: the slices that its members name, or,
-    /// of a region that they name as a whole, those that are their turn.
-    Owner,
-    /// Before the gate, the members of this team in turn.
-    Team(u32),
-    /// Before any task starts, the thread that starts them.
-    Main,
-    /// The same, with a policy of its own meanwhile: pages go to these nodes, one for each
-    /// slice, instance by instance; or one for all.
-    Nodes(Vec<NodeId>),
-    /// The same, page by page over all nodes.
-    Interleave,
-    /// The owner, onto the node farthest from the CPUs it may use.
-    Opposite,
-    /// Nobody before the run.
-    Nobody,
-}
-
-/// The policy of a slice (mbind(2)), which stays.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MemoryPolicy {
-    Default,
-    Bind(Vec<NodeId>),
-    Preferred(NodeId),
-    Interleave(Vec<NodeId>),
-}
-
-/// Transparent huge pages (madvise(2)).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HugePages {
-    Always,
-    Never,
-    /// As the system has it.
-    Leave,
-}
-
-/// Who sees the same pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Sharing {
-    /// The threads of a process.
-    Process,
-    /// The processes of an instance.
-    Instance,
-    /// All processes of the run.
-    All,
 }
 
 /// `count` instances, in each copy.

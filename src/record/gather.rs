@@ -3,7 +3,7 @@
 //! Must not know: how the run was made; it is told what the memory cannot say.
 
 use super::layout::Layout;
-use super::memory::{Memory, TaskState};
+use super::memory::{Kernel, Memory, TaskState};
 use super::recording::{
     Begun, KernelCounts, Messages, Migrations, MovedBytes, PerPhase, Series, SeriesKind,
     SyncRecord, TaskRecord, TeamRecord,
@@ -31,25 +31,23 @@ pub struct TeamId {
     pub background: bool,
 }
 
-/// The kernel's numbers in a task slot, in order: where each comes from, and what it means that it
-/// is not there.
-const KERNEL: [(&str, &str); 9] = [
-    ("/proc/thread-self/sched", "a kernel before 6.15 without CONFIG_SCHED_DEBUG, or no /proc"),
-    ("getrusage", ""),
-    ("getrusage", ""),
-    SCHEDSTAT,
-    SCHEDSTAT,
-    SCHEDSTAT,
-    NUMA,
-    NUMA,
-    NUMA,
-];
+const SCHED: &str = "/proc/thread-self/sched";
 
-const NUMA: (&str, &str) =
-    ("/proc/thread-self/sched", "a kernel without CONFIG_NUMA_BALANCING or CONFIG_SCHED_DEBUG");
-
-const SCHEDSTAT: (&str, &str) =
-    ("/proc/thread-self/schedstat", "a kernel without CONFIG_SCHED_INFO, or no /proc");
+/// Where a number of the kernel comes from, and what it means that it is not there.
+fn source(of: Kernel) -> (&'static str, &'static str) {
+    match of {
+        Kernel::Migrations => {
+            (SCHED, "a kernel before 6.15 without CONFIG_SCHED_DEBUG, or no /proc")
+        }
+        Kernel::VoluntarySwitches | Kernel::InvoluntarySwitches => ("getrusage", ""),
+        Kernel::RunNs | Kernel::RunDelayNs | Kernel::Timeslices => {
+            ("/proc/thread-self/schedstat", "a kernel without CONFIG_SCHED_INFO, or no /proc")
+        }
+        Kernel::ScanSeq | Kernel::PreferredNode | Kernel::NumaFaults => {
+            (SCHED, "a kernel without CONFIG_NUMA_BALANCING or CONFIG_SCHED_DEBUG")
+        }
+    }
+}
 
 /// A [`State`] as a word in a task slot; 0 if the task never came to it.
 pub fn state_word(state: State) -> u32 {
@@ -233,7 +231,7 @@ fn begun(memory: &Memory, task: usize, clock: Clock) -> Option<Begun> {
 pub fn scan_seq(memory: &Memory, space_of: &[usize]) -> Vec<Reading<u64>> {
     let mut found: Vec<Option<Reading<u64>>> = vec![None; memory.layout.spec.spaces];
     for (task, &space) in space_of.iter().enumerate() {
-        let reading = kernel_reading(memory, task, 6);
+        let reading = kernel_reading(memory, task, Kernel::ScanSeq);
         let best = &mut found[space];
         let larger = match (&best, &reading) {
             (None | Some(Reading::Absent(_)), _) => true,
@@ -253,16 +251,16 @@ fn per_phase(counters: &[AtomicU64; 3]) -> PerPhase {
     PerPhase { warmup, window, after }
 }
 
-/// One of the kernel's numbers, by its place in [`KERNEL`].
-fn kernel_reading(memory: &Memory, task: usize, at: usize) -> Reading<u64> {
+/// One of the kernel's numbers.
+fn kernel_reading(memory: &Memory, task: usize, of: Kernel) -> Reading<u64> {
     let slot = memory.slot(task);
-    let (from, missing) = KERNEL[at];
+    let (from, missing) = source(of);
     let absent = |state: State| match state {
         State::Absent => Reading::absent(state, format!("{from}: {missing}")),
         _ => Reading::absent(state, format!("{from}: {state}")),
     };
-    match slot.kernel_state[at].load(Relaxed) {
-        1 => Reading::Value(slot.kernel[at].load(Relaxed)),
+    match slot.kernel_state[of as usize].load(Relaxed) {
+        1 => Reading::Value(slot.kernel[of as usize].load(Relaxed)),
         2 => absent(State::Absent),
         3 => absent(State::NoPermission),
         4 => absent(State::Disabled),
@@ -272,16 +270,16 @@ fn kernel_reading(memory: &Memory, task: usize, at: usize) -> Reading<u64> {
 }
 
 fn kernel_counts(memory: &Memory, task: usize) -> KernelCounts {
-    let reading = |at: usize| kernel_reading(memory, task, at);
+    let reading = |of: Kernel| kernel_reading(memory, task, of);
     KernelCounts {
-        nr_migrations: reading(0),
-        voluntary_switches: reading(1),
-        involuntary_switches: reading(2),
-        run_ns: reading(3),
-        run_delay_ns: reading(4),
-        timeslices: reading(5),
-        preferred_node: reading(7).map(node_of_word),
-        numa_faults: reading(8),
+        nr_migrations: reading(Kernel::Migrations),
+        voluntary_switches: reading(Kernel::VoluntarySwitches),
+        involuntary_switches: reading(Kernel::InvoluntarySwitches),
+        run_ns: reading(Kernel::RunNs),
+        run_delay_ns: reading(Kernel::RunDelayNs),
+        timeslices: reading(Kernel::Timeslices),
+        preferred_node: reading(Kernel::PreferredNode).map(node_of_word),
+        numa_faults: reading(Kernel::NumaFaults),
     }
 }
 
@@ -339,9 +337,9 @@ mod tests {
         let check = |word: Option<State>, expected: Reading<u64>| {
             let memory = memory();
             let slot = memory.slot(1);
-            slot.kernel[0].store(7, Relaxed);
+            slot.kernel[Kernel::Migrations as usize].store(7, Relaxed);
             if let Some(state) = word {
-                slot.kernel_state[0].store(state_word(state), Relaxed);
+                slot.kernel_state[Kernel::Migrations as usize].store(state_word(state), Relaxed);
             }
             let got = tasks(&memory, &ids(), clock()).remove(1).kernel.nr_migrations;
             assert_eq!(got, expected, "{word:?}");
@@ -365,7 +363,8 @@ mod tests {
             assert_eq!(node_of_word(node_word(node)), node);
         }
         let memory = memory();
-        memory.slot(0).kernel_state[7].store(state_word(State::Ok), Relaxed);
+        memory.slot(0).kernel_state[Kernel::PreferredNode as usize]
+            .store(state_word(State::Ok), Relaxed);
         let of = |task: usize| tasks(&memory, &ids(), clock()).remove(task).kernel.preferred_node;
         assert_eq!(of(0), Reading::Value(None));
         assert_eq!(of(1).state(), State::Absent);

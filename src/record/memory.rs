@@ -7,6 +7,7 @@ use super::stamp::Ring;
 use crate::base::NodeId;
 use crate::plain;
 use crate::sys::{Errno, Shared};
+use std::mem::offset_of;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 /// Where a run stands. The word is read by every worker in every step and written twice or
@@ -46,8 +47,8 @@ plain! {
         pub failed: AtomicU32,
         /// What the leader could not do, see `run::leader`.
         pub leader_call: AtomicU32,
-        /// Number of the channel that it could not open.
-        pub leader_channel: AtomicU32,
+        /// Number of the channel or region that this was about.
+        pub leader_object: AtomicU32,
         pub leader_errno: AtomicI32,
         /// CLOCK_MONOTONIC when the leader had reaped the last task (ns).
         pub reaped_ns: AtomicU64,
@@ -68,15 +69,15 @@ plain! {
 pub enum TaskState {
     /// Not created, or not yet begun.
     Absent = 0,
-    Running = 1,
     /// A step has it started; it has not begun.
-    Starting = 5,
+    Starting,
+    Running,
     /// Its steps are done; it waits for the end of the window.
-    Leaving = 4,
+    Leaving,
     /// It has ended by itself; its slot is complete.
-    CheckedOut = 2,
+    CheckedOut,
     /// It ended without checking out.
-    Killed = 3,
+    Killed,
 }
 
 plain! {
@@ -99,26 +100,53 @@ plain! {
         pub begun: AtomicU64,
         /// CPU time that it had used when it was ready (ns).
         pub ready: AtomicU64,
+        /// How often it found, awake, that what it waits for has not come.
+        pub spun: AtomicU64,
+        /// The operation at which it waits for what only other tasks can do, plus one, and above
+        /// [`WAIT_BITS`] how many waits it was; 0 while it is at none. With the counts, which are
+        /// written as often, on one cache line.
+        pub waits_at: AtomicU64,
+        /// By [`Phase`].
+        pub sent: [AtomicU64; 3],
+        pub received: [AtomicU64; 3],
         /// In the window: how long its first measured block took, and the last one so far (ticks,
         /// plus one; 0 without any).
         pub first_block: AtomicU64,
         pub last_block: AtomicU64,
         /// In the window, by [`Moved`]: bytes, and the time it took (ticks).
         pub moved: [[AtomicU64; 2]; 5],
-        /// The operation at which it waits for what only other tasks can do, plus one, and above
-        /// [`WAIT_BITS`] how many waits it was; 0 while it is at none. Beside the counts, which
-        /// are written as often.
-        pub waits_at: AtomicU64,
-        /// By [`Phase`].
-        pub sent: [AtomicU64; 3],
-        pub received: [AtomicU64; 3],
-        /// How often it found, awake, that what it waits for has not come.
-        pub spun: AtomicU64,
-        /// The kernel's numbers at its end, and the state of each: see `gather::KERNEL`.
-        pub kernel: [AtomicU64; 9],
-        pub kernel_state: [AtomicU32; 9],
+        /// The kernel's numbers at its end by [`Kernel`], and the state of each: see
+        /// `gather::state_word`.
+        pub kernel: [AtomicU64; Kernel::N],
+        pub kernel_state: [AtomicU32; Kernel::N],
     }
 }
+
+/// The kernel's numbers of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Kernel {
+    Migrations,
+    VoluntarySwitches,
+    InvoluntarySwitches,
+    RunNs,
+    RunDelayNs,
+    Timeslices,
+    ScanSeq,
+    /// See `gather::node_word`.
+    PreferredNode,
+    NumaFaults,
+}
+
+impl Kernel {
+    pub const N: usize = Kernel::NumaFaults as usize + 1;
+}
+
+/// What each message writes is on one cache line.
+const _: () = assert!(
+    offset_of!(TaskSlot, waits_at) / 64
+        == (offset_of!(TaskSlot, received) + size_of::<[AtomicU64; 3]>() - 1) / 64
+);
 
 /// Bits of the operation in [`TaskSlot::waits_at`].
 pub const WAIT_BITS: u32 = 32;

@@ -71,6 +71,7 @@ impl Areas {
         instance: u32,
         is_wanted: impl Fn(usize) -> bool,
     ) -> Result<Areas, AreaError> {
+        let mut is_dumped = true;
         let one = |(index, region): (usize, &MemoryPlan)| {
             if !is_wanted(index) {
                 return Ok(self.0[index].clone());
@@ -80,10 +81,11 @@ impl Areas {
                 call,
                 errno,
             })?;
-            // Every other one, so that numa_maps tells of each by itself.
-            if index % 2 == 1 {
+            // Every other one is not, so that numa_maps tells of each by itself.
+            if !is_dumped {
                 mapped.not_dumped();
             }
+            is_dumped = !is_dumped;
             Ok(Some(Arc::new(mapped)))
         };
         plan.memory.iter().enumerate().map(one).collect::<Result<_, _>>().map(Areas)

@@ -1,7 +1,7 @@
 //! The cgroups of a run's instances: made before its processes, gone after them.
 //!
 //! Children of our own cgroup (version 2). Controllers that have to be enabled for them are
-//! disabled again. Must not know: what runs in them.
+//! disabled again, by the last run that needs them. Must not know: what runs in them.
 
 use super::RunError;
 use super::leftovers::{self, Name};
@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub(super) struct Cgroups {
     made: Vec<PathBuf>,
-    /// What was enabled: the file, and the word that undoes it.
-    enabled: Option<(PathBuf, String)>,
+    /// Our own cgroup, and the controllers that are to be disabled in it.
+    enabled: Option<(PathBuf, Vec<&'static str>)>,
 }
 
 impl Cgroups {
@@ -24,15 +24,15 @@ impl Cgroups {
         let Some(own) = own.map(Path::new).filter(|_| !plan.cgroups.is_empty()) else {
             return Ok(cgroups);
         };
-        let missing = missing(own, &plan.cgroups);
+        let needed = needed(own, &plan.cgroups);
         for instance in 0..plan.cgroups.len() as u32 {
-            let path = own.join(Name::ours(&missing, instance).to_string());
+            let path = own.join(Name::ours(&needed, instance).to_string());
             let made = std::fs::create_dir(&path).map_err(Errno::from);
             made.map_err(failed(&path))?;
             cgroups.made.push(path);
         }
         // Now that they are there and have our name, no other run disables it as left behind.
-        cgroups.enable(own, &missing)?;
+        cgroups.enable(own, needed)?;
         for (path, cgroup) in cgroups.made.iter().zip(&plan.cgroups) {
             for (file, value) in settings(cgroup) {
                 let path = path.join(file);
@@ -52,12 +52,12 @@ impl Cgroups {
         self.made.iter().map(|path| path.to_string_lossy().into_owned()).collect()
     }
 
-    fn enable(&mut self, own: &Path, missing: &[&str]) -> Result<(), RunError> {
-        if missing.is_empty() {
+    fn enable(&mut self, own: &Path, needed: Vec<&'static str>) -> Result<(), RunError> {
+        if needed.is_empty() {
             return Ok(());
         }
         let path = own.join("cgroup.subtree_control");
-        fd::write_file(&path, &leftovers::words('+', missing)).map_err(|errno| {
+        fd::write_file(&path, &leftovers::words('+', &needed)).map_err(|errno| {
             let what = match errno {
                 // Documentation/admin-guide/cgroup-v2.rst, No Internal Process Constraint, v6.12.
                 Errno(libc::EBUSY) => "children get controllers only of a cgroup without processes",
@@ -65,21 +65,24 @@ impl Cgroups {
             };
             RunError::System { what: format!("{what}: {}", path.display()), errno }
         })?;
-        self.enabled = Some((path, leftovers::words('-', missing)));
+        self.enabled = Some((own.to_owned(), needed));
         Ok(())
     }
 }
 
-/// The controllers that the cgroups need and that are not enabled yet.
-fn missing(own: &Path, plans: &[CgroupPlan]) -> Vec<&'static str> {
+/// The controllers that the cgroups need and that are not enabled yet, or by another run, which
+/// leaves to us to disable them if it ends before.
+fn needed(own: &Path, plans: &[CgroupPlan]) -> Vec<&'static str> {
     let enabled = std::fs::read_to_string(own.join("cgroup.subtree_control")).unwrap_or_default();
+    let claimed = leftovers::claimed(own);
     let wants_cpuset = plans.iter().any(|it| it.cpus.is_some() || it.node.is_some());
     let wants_cpu = plans.iter().any(|it| it.weight.is_some() || it.quota_ns.is_some());
-    let wanted = [("cpuset", wants_cpuset), ("cpu", wants_cpu)];
-    let missing = wanted
-        .iter()
-        .filter(|(name, wants)| *wants && !enabled.split_whitespace().any(|it| it == *name));
-    missing.map(|(name, _)| *name).collect()
+    let wanted = [("cpuset", wants_cpuset), ("cpu", wants_cpu)].into_iter();
+    let names = wanted.filter(|(_, wants)| *wants).map(|(name, _)| name);
+    let is_theirs = |name: &str| claimed.iter().any(|it| it == name);
+    names
+        .filter(|name| is_theirs(name) || enabled.split_whitespace().all(|it| it != *name))
+        .collect()
 }
 
 fn failed(path: &Path) -> impl FnOnce(Errno) -> RunError {
@@ -112,8 +115,34 @@ impl Drop for Cgroups {
                 }
             }
         }
-        if let Some((path, undo)) = self.enabled.take() {
-            let _ = fd::write_file(&path, &undo);
+        if let Some((own, controllers)) = self.enabled.take() {
+            leftovers::disable(&own, &controllers);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controllers_of_another_run_are_ours_to_disable_too() {
+        let check = |enabled: &str, other: Option<&str>, expected: &[&str]| {
+            let own = tempfile::tempdir().unwrap();
+            std::fs::write(own.path().join("cgroup.subtree_control"), enabled).unwrap();
+            if let Some(claims) = other {
+                let name = format!("schedload-1-2-{claims}-0");
+                std::fs::create_dir(own.path().join(name)).unwrap();
+            }
+            let (quota_ns, cpus) = (None, Some("0".parse().unwrap()));
+            let cgroup =
+                CgroupPlan { cpus, node: None, weight: Some(50), quota_ns, period_ns: 100_000_000 };
+            assert_eq!(needed(own.path(), &[cgroup]), expected, "{enabled} {other:?}");
+        };
+        check("", None, &["cpuset", "cpu"]);
+        check("cpuset memory", None, &["cpu"]);
+        check("cpuset cpu", None, &[]);
+        check("cpuset cpu", Some("none"), &[]);
+        check("cpuset cpu", Some("cpu"), &["cpu"]);
     }
 }

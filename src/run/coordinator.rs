@@ -1,14 +1,14 @@
 //! The thread that called: makes everything ready, opens the gate, keeps the time, ends the run.
 //!
-//! It sleeps through warm-up and window, but for looks at where tasks and pages are. Must not know:
-//! what tasks do.
+//! It sleeps through warm-up and window, but for looks at where tasks and pages are, and whether
+//! anybody can go on. Must not know: what tasks do.
 
 mod harvest;
+mod stop;
 
 use super::areas::{AreaError, Areas};
 use super::cgroups::Cgroups;
 use super::claims::Claims;
-use super::door;
 use super::gate::{Gate, Readiness};
 use super::leader::{self, Could};
 use super::program::Channels;
@@ -25,7 +25,6 @@ use crate::record::Layout;
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
 use crate::record::recording::{End, HarnessCost, Recording};
-use crate::step::channel::Channel;
 use crate::sys::clock::{self, Clock, Source};
 use crate::sys::cpu::CurrentCpu;
 use crate::sys::event::{self, Woken};
@@ -283,11 +282,11 @@ impl<'a> Coordinator<'a> {
             could => {
                 let errno = Errno(control.leader_errno.load(Relaxed));
                 if let Some(call) = Could::call_on_memory(could) {
-                    let region = control.leader_channel.load(Relaxed) as usize;
+                    let region = control.leader_object.load(Relaxed) as usize;
                     return Err(self.no_memory(region, call, errno));
                 }
                 if could == Could::OpenChannels as u32 {
-                    let channel = control.leader_channel.load(Relaxed) as usize;
+                    let channel = control.leader_object.load(Relaxed) as usize;
                     return Err(self.not_opened(channel, "in the leader process", errno));
                 }
                 let what = format!("the leader process could not {}", Could::words(could));
@@ -404,20 +403,19 @@ impl<'a> Coordinator<'a> {
             if self.watch.look_if_due() {
                 return Ended::Stalled;
             }
-            let due = self.watch.due_in_ns();
-            let mut nap = Some(left.map_or(due, |left| left.min(due)));
+            let mut nap_ns = self.watch.due_in_ns().min(left.unwrap_or(u64::MAX));
             if let Some(progress) = self.control.progress {
                 progress(match limit_ns {
                     Some(of_ns) if warmup => Progress::Warmup { passed_ns, of_ns },
                     of_ns => Progress::Window { passed_ns, of_ns },
                 });
-                nap = nap.map(|nap| nap.min(TELL_EVERY_NS));
+                nap_ns = nap_ns.min(TELL_EVERY_NS);
             }
             if let Some(sampler) = &mut self.sampler {
                 sampler.look_if_due();
-                let due = sampler.due_in_ns();
-                nap = Some(nap.map_or(due, |nap| nap.min(due)));
+                nap_ns = nap_ns.min(sampler.due_in_ns());
             }
+            let nap = Some(nap_ns);
             let woken = match tasks {
                 Tasks::Threads(_) => event::wait_readable(&[self.event.as_fd()], nap),
                 Tasks::Processes { ready } => {
@@ -434,66 +432,6 @@ impl<'a> Coordinator<'a> {
         let readable = event::wait_readable(&[self.event.as_fd()], Some(0));
         if readable == Ok(Woken::Ready(0)) {
             let _ = raw::read(self.event.as_raw_fd(), &mut [0; 8]);
-        }
-    }
-
-    /// Ends what was begun: nobody waits at the gate or in a step any more.
-    fn abandon(&self, go_in: &OwnedFd, tasks: Tasks<'_, '_>) {
-        self.set_phase(Phase::After);
-        let _ = Gate::open(go_in);
-        self.get_out(tasks);
-    }
-
-    /// Interrupts tasks until all have checked out. A signal can come before the call that it is
-    /// to interrupt, hence again and again.
-    fn get_out(&self, tasks: Tasks<'_, '_>) {
-        const PAUSE_NS: u64 = 500_000;
-        /// Rounds between two attempts to have stopped processes (SIGSTOP) go on, so that they end.
-        const CONTINUE_EVERY: u64 = 200;
-        if let Some(progress) = self.control.progress {
-            progress(Progress::Stopping);
-        }
-        // A task that has nothing to wait for any more leaves by itself.
-        let told_at_once = !matches!(self.end, End::Done);
-        for round in 0u64.. {
-            let tell = told_at_once || round > 0;
-            let again = round % CONTINUE_EVERY == CONTINUE_EVERY - 1;
-            if round == 0 || again {
-                // As many as can leave at once; each lets the next one go.
-                door::release(&self.memory.control().phase, self.plan.cpus.len() as u32);
-            }
-            let (mut inside, mut last_pid) = (0, 0);
-            for task in 0..self.plan.n_tasks() as usize {
-                let slot = self.memory.slot(task);
-                let state = slot.state.load(Acquire);
-                let running = state == TaskState::Running as u32;
-                if running || state == TaskState::Leaving as u32 {
-                    inside += 1;
-                    let (pid, tid) = (slot.pid.load(Relaxed), slot.tid.load(Relaxed));
-                    if tell && running {
-                        signal::interrupt(pid, tid);
-                    }
-                    // Threads are stopped and go on together: once for each process, since the
-                    // kernel then looks at all its threads.
-                    if again && pid != last_pid && matches!(tasks, Tasks::Processes { .. }) {
-                        process::go_on(pid);
-                        last_pid = pid;
-                    }
-                }
-            }
-            if inside == 0 {
-                return;
-            }
-            if tell && let Tasks::Threads(channels) = tasks {
-                let ends = channels.iter().flat_map(|channels| &channels.ends);
-                ends.for_each(|end| end.channel.interrupt());
-            }
-            if let Tasks::Processes { ready } = tasks
-                && event::wait_readable(&[ready.as_fd()], Some(0)) == Ok(Woken::Ready(0))
-            {
-                return;
-            }
-            clock::sleep(PAUSE_NS);
         }
     }
 }

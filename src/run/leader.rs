@@ -64,6 +64,16 @@ pub(super) enum Could {
     TouchShared,
 }
 
+/// The others in words.
+const WORDS: [(Could, &str); 6] = [
+    (Could::Lead, "lead"),
+    (Could::OpenChannels, "open the channels"),
+    (Could::Fork, "fork a task"),
+    (Could::StartThreads, "start a thread"),
+    (Could::EnterCgroup, "enter the cgroup of its instance"),
+    (Could::TouchShared, "have a process touch the memory that an instance shares"),
+];
+
 /// The calls that place memory.
 const ON_MEMORY: [(Could, &str); 4] = [
     (Could::Map, "mmap"),
@@ -79,14 +89,8 @@ impl Could {
     }
 
     pub(super) fn words(number: u32) -> &'static str {
-        match number {
-            2 => "open the channels",
-            3 => "fork a task",
-            4 => "start a thread",
-            9 => "enter the cgroup of its instance",
-            10 => "have a process touch the memory that an instance shares",
-            _ => "lead",
-        }
+        let row = WORDS.iter().find(|(could, _)| *could as u32 == number);
+        row.map_or("lead", |(_, words)| *words)
     }
 }
 
@@ -209,7 +213,7 @@ impl Children<'_> {
         let (plan, memory) = (self.stage.plan, self.stage.memory);
         let open = |copy| {
             Channels::open(plan, memory, copy).map_err(|(channel, error)| {
-                memory.control().leader_channel.store(channel as u32, Relaxed);
+                memory.control().leader_object.store(channel as u32, Relaxed);
                 (Could::OpenChannels, error.errno)
             })
         };
@@ -303,7 +307,7 @@ impl Children<'_> {
 
     fn no_memory(&self, error: AreaError) -> (Could, Errno) {
         let control = self.stage.memory.control();
-        control.leader_channel.store(error.region as u32, Relaxed);
+        control.leader_object.store(error.region as u32, Relaxed);
         let row = ON_MEMORY.iter().find(|(_, call)| *call == error.call);
         (row.map_or(Could::Map, |(could, _)| *could), error.errno)
     }

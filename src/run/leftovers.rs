@@ -78,15 +78,36 @@ pub(super) fn words<T: AsRef<str>>(sign: char, controllers: &[T]) -> String {
     words.join(" ")
 }
 
+/// Of the cgroups of runs below `own`.
+fn names(own: &Path) -> Vec<Name> {
+    let entries = std::fs::read_dir(own).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Name::parse(entry.file_name().to_str()?)).collect()
+}
+
+/// The controllers that the runs whose cgroups are below `own` enabled.
+pub(super) fn claimed(own: &Path) -> Vec<String> {
+    let mut claimed: Vec<String> = names(own).into_iter().flat_map(|name| name.enabled).collect();
+    claimed.sort_unstable();
+    claimed.dedup();
+    claimed
+}
+
+/// Disables controllers below `own`, but for those that a cgroup which is there claims: whoever
+/// removes that disables them.
+pub(super) fn disable<T: AsRef<str>>(own: &Path, controllers: &[T]) {
+    let claimed = claimed(own);
+    let unclaimed = controllers.iter().map(AsRef::as_ref);
+    let unclaimed: Vec<&str> = unclaimed.filter(|it| !claimed.iter().any(|by| by == it)).collect();
+    if !unclaimed.is_empty() {
+        let _ = fd::write_file(&own.join("cgroup.subtree_control"), &words('-', &unclaimed));
+    }
+}
+
 /// Removes the cgroups that dead runs left below `own`, our own, and disables what they enabled.
 /// While another run is at work there, or somebody is in one of them, nothing is done: the
 /// controllers may be wanted. What cannot be removed stays for the next run.
 pub(super) fn remove(own: &Path) {
-    let Ok(entries) = std::fs::read_dir(own) else {
-        return;
-    };
-    let names = entries.flatten().filter_map(|entry| Name::parse(entry.file_name().to_str()?));
-    let names: Vec<Name> = names.collect();
+    let names = names(own);
     let is_populated = |name: &Name| {
         let events = std::fs::read_to_string(own.join(name.to_string()).join("cgroup.events"));
         events.is_ok_and(|text| text.lines().any(|line| line == "populated 1"))
@@ -94,18 +115,11 @@ pub(super) fn remove(own: &Path) {
     if names.iter().any(|name| name.is_in_use() || is_populated(name)) {
         return;
     }
-    let mut enabled: Vec<String> = Vec::new();
+    let enabled = claimed(own);
     for name in &names {
-        if std::fs::remove_dir(own.join(name.to_string())).is_err() {
-            return;
-        }
-        enabled.extend(name.enabled.iter().cloned());
+        let _ = std::fs::remove_dir(own.join(name.to_string()));
     }
-    enabled.sort_unstable();
-    enabled.dedup();
-    if !enabled.is_empty() {
-        let _ = fd::write_file(&own.join("cgroup.subtree_control"), &words('-', &enabled));
-    }
+    disable(own, &enabled);
 }
 
 #[cfg(test)]
@@ -130,6 +144,25 @@ mod tests {
         for other in others {
             assert_eq!(Name::parse(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn what_another_run_claims_stays_enabled() {
+        let check = |others: &[&[&str]], expected: &str| {
+            let own = tempfile::tempdir().unwrap();
+            let file = own.path().join("cgroup.subtree_control");
+            std::fs::write(&file, "").unwrap();
+            for (instance, enabled) in (0..).zip(others) {
+                let name = name(u32::MAX, 7, enabled, instance);
+                std::fs::create_dir(own.path().join(name.to_string())).unwrap();
+            }
+            disable(own.path(), &["cpuset", "cpu"]);
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), expected, "{others:?}");
+        };
+        check(&[], "-cpuset -cpu");
+        check(&[&[]], "-cpuset -cpu");
+        check(&[&["cpu"]], "-cpuset");
+        check(&[&["cpu"], &["cpu", "cpuset"]], "");
     }
 
     #[test]

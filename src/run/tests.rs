@@ -40,12 +40,15 @@ const FEED: &str = "
                       { send = 'many[next]' }, { send = 'many[any]' } ] },
     ]";
 
-fn plan() -> Plan {
-    let source = Source { path: String::new(), text: FEED.to_owned() };
-    let profile = Profile::parse("feed", source).unwrap_or_else(|faults| panic!("{faults}"));
+fn planned(text: &str, overrides: Overrides) -> Plan {
+    let source = Source { path: String::new(), text: text.to_owned() };
+    let profile = Profile::parse("test", source).unwrap_or_else(|faults| panic!("{faults}"));
     let host = Host::made_up(Topology::from_synthetic("core:2 pu:1").unwrap(), "made up");
-    let overrides = Overrides { duration: Some("1s".to_owned()), ..Overrides::default() };
     Plan::new(&profile, &host, &overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn plan() -> Plan {
+    planned(FEED, Overrides { duration: Some("1s".to_owned()), ..Overrides::default() })
 }
 
 fn memory(plan: &Plan) -> Memory {
@@ -140,10 +143,7 @@ fn a_member_without_a_part_does_not_turn_in_its_loops() {
         steps = [ { repeat = '1 - me', steps = [ { send = 'many[me]' } ] },
                   { forever = [ { repeat = '1 - me', steps = [ { receive = 'many[me]' } ] },
                                 { spin = '(1 - me) * 1us' } ] } ]";
-    let source = Source { path: String::new(), text: text.to_owned() };
-    let profile = Profile::parse("part", source).unwrap_or_else(|faults| panic!("{faults}"));
-    let host = Host::made_up(Topology::from_synthetic("core:2 pu:1").unwrap(), "made up");
-    let plan = Plan::new(&profile, &host, &Overrides::default()).unwrap();
+    let plan = planned(text, Overrides::default());
     let memory = memory(&plan);
     let channels = Channels::open(&plan, &memory, 1).unwrap_or_else(|(name, _)| panic!("{name}"));
     let areas = Areas::default();
@@ -275,10 +275,7 @@ fn waiting_for_tasks_ends_with_them_and_with_an_event() {
 
 /// Those of `NAME[copy]` members that write what the chases of a plan need to find.
 fn preparers(text: &str) -> Vec<String> {
-    let source = Source { path: String::new(), text: format!("about = 'x'\n{text}") };
-    let profile = Profile::parse("ways", source).unwrap_or_else(|faults| panic!("{faults}"));
-    let host = Host::made_up(Topology::from_synthetic("core:2 pu:1").unwrap(), "made up");
-    let plan = Plan::new(&profile, &host, &Overrides::default()).unwrap();
+    let plan = planned(&format!("about = 'x'\n{text}"), Overrides::default());
     let memory = memory(&plan);
     let channels = Channels::open(&plan, &memory, 0).unwrap_or_else(|(name, _)| panic!("{name}"));
     let shared = Areas::shared(&plan).unwrap();
@@ -388,10 +385,7 @@ fn what_address_spaces_share() {
                 'its' } ]\n\
                 [team.b]\nsize = 1\nprocess = 'b'\nsteps = [ { sweep = 'own' }, { sweep = 'of' \
                 }, { sweep = 'all' } ]";
-    let source = Source { path: String::new(), text: text.to_owned() };
-    let profile = Profile::parse("own", source).unwrap_or_else(|faults| panic!("{faults}"));
-    let host = Host::made_up(Topology::from_synthetic("core:2 pu:1").unwrap(), "made up");
-    let plan = Plan::new(&profile, &host, &Overrides::default()).unwrap();
+    let plan = planned(text, Overrides::default());
     let shared = Areas::shared(&plan).unwrap();
     let instances = [0, 1].map(|instance| shared.of_instance(&plan, instance).unwrap());
     let own = |space: &Space| instances[space.instance as usize].own(&plan, space).unwrap();
@@ -427,4 +421,26 @@ fn what_address_spaces_share() {
     let kinds: Vec<String> =
         (0..4).map(|region| sharing(address(&areas[0], region).unwrap())).collect();
     assert_eq!(kinds, ["rw-p", "rw-p", "rw-s", "rw-s"]);
+}
+
+/// The kernel makes one mapping of neighbours that are alike, and numa_maps tells of mappings: also
+/// where a region between two is another process's.
+#[test]
+fn neighbours_are_mappings_of_their_own() {
+    let text = "about = 'x'\ninstances = 1\n[process.a]\n[process.b]\n\
+                [memory.one]\nbytes = '4 KiB'\n[memory.of_b]\nbytes = '4 KiB'\n\
+                [memory.two]\nbytes = '4 KiB'\n\
+                [team.a]\nsize = 1\nprocess = 'a'\nsteps = [ { sweep = 'one' }, { sweep = \
+                'two' } ]\n\
+                [team.b]\nsize = 1\nprocess = 'b'\nsteps = [ { sweep = 'of_b' } ]";
+    let plan = planned(text, Overrides::default());
+    let shared = Areas::shared(&plan).unwrap();
+    let areas = shared.own(&plan, &plan.spaces()[0]).unwrap();
+    let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+    let begins = |region: usize| {
+        let begin = format!("{:x}-", areas.region(region).unwrap().address());
+        smaps.lines().any(|line| line.starts_with(&begin))
+    };
+    assert!(areas.region(1).is_none());
+    assert!(begins(0) && begins(2));
 }

@@ -16,7 +16,7 @@ use crate::host::numa::TaskNuma;
 use crate::host::task;
 use crate::record::Recorder;
 use crate::record::gather::{node_word, state_word};
-use crate::record::memory::{Memory, Phase, TaskState};
+use crate::record::memory::{Kernel, Memory, Phase, TaskState};
 use crate::record::recorder::Since;
 use crate::record::stamp::Stamp;
 use crate::step::channel::{Channel, Hitch};
@@ -404,9 +404,9 @@ impl Worker<'_> {
     #[inline(never)]
     fn keep_kernel_counts(&self, switches: Usage) {
         let slot = self.recorder.slot();
-        let store = |at: usize, reading: Reading<u64>| {
-            slot.kernel[at].store(reading.value().copied().unwrap_or(0), Relaxed);
-            slot.kernel_state[at].store(state_word(reading.state()), Relaxed);
+        let store = |of: Kernel, reading: Reading<u64>| {
+            slot.kernel[of as usize].store(reading.value().copied().unwrap_or(0), Relaxed);
+            slot.kernel_state[of as usize].store(state_word(reading.state()), Relaxed);
         };
         // A sched file is some 60 lines of 68 bytes where schedstats are on, NUMA's at its end.
         let mut buffer = [0; 8192];
@@ -417,17 +417,17 @@ impl Worker<'_> {
             false => (c"/proc/thread-self/sched", c"/proc/thread-self/schedstat"),
         };
         let text = read_text(sched, &mut buffer);
-        store(0, text.clone().and_then(task::nr_migrations));
+        store(Kernel::Migrations, text.clone().and_then(task::nr_migrations));
         let numa = text.map(TaskNuma::parse);
-        store(6, numa.clone().and_then(|it| it.scan_seq));
-        store(7, numa.clone().and_then(|it| it.preferred).map(node_word));
-        store(8, numa.and_then(|it| it.faults));
-        store(1, Reading::Value(switches.voluntary_switches));
-        store(2, Reading::Value(switches.involuntary_switches));
+        store(Kernel::ScanSeq, numa.clone().and_then(|it| it.scan_seq));
+        store(Kernel::PreferredNode, numa.clone().and_then(|it| it.preferred).map(node_word));
+        store(Kernel::NumaFaults, numa.and_then(|it| it.faults));
+        store(Kernel::VoluntarySwitches, Reading::Value(switches.voluntary_switches));
+        store(Kernel::InvoluntarySwitches, Reading::Value(switches.involuntary_switches));
         let schedstat = read_text(schedstat, &mut buffer).and_then(task::parse_schedstat);
-        store(3, schedstat.clone().map(|it| it.run_ns));
-        store(4, schedstat.clone().map(|it| it.delay_ns));
-        store(5, schedstat.map(|it| it.timeslices));
+        store(Kernel::RunNs, schedstat.clone().map(|it| it.run_ns));
+        store(Kernel::RunDelayNs, schedstat.clone().map(|it| it.delay_ns));
+        store(Kernel::Timeslices, schedstat.map(|it| it.timeslices));
     }
 }
 

@@ -27,7 +27,7 @@ fn parts_are_the_whole(step: &Value) {
 
 #[test]
 fn stream_tells_of_each_thread() {
-    let line = "run stream --bytes 256KiB --threads 3 --duration 50ms --warmup 10ms --json -";
+    let line = "run stream --bytes 256KiB --threads 3 --duration 500ms --warmup 10ms --json -";
     let run = json(&schedload(line))["runs"][0].clone();
     let steps = rows(&run, "memory_steps");
     let names: Vec<&str> = steps.iter().map(|step| step["step"].as_str().unwrap()).collect();

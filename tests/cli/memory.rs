@@ -75,7 +75,7 @@ fn slices_of_one_task_have_a_local_share() {
 
 #[test]
 fn linpack_counts_its_blocks() {
-    let line = "--threads 3 --duration 50ms --warmup 10ms --json -";
+    let line = "--threads 3 --duration 500ms --warmup 10ms --json -";
     let document = json(&program(LINPACK, line));
     let run = &document["runs"][0];
     lawful(run);
@@ -194,9 +194,9 @@ fn teams_that_are_spawned() {
     let sweep = "steps = [ { sweep = \"area\" }";
     let both = "steps = [ { sleep = \"1ms\" }, { spawn = \"w\" }, { join = \"w\" }";
     check(both, sweep, "", all);
-    check(both, sweep, "--duration 50ms", all);
-    check(both, sweep, "--duration 50ms --warmup 10ms", all);
-    check(both, "steps = [ { forever = [ { sweep = \"area\" } ] }", "--duration 50ms", all);
+    check(both, sweep, "--duration 500ms", all);
+    check(both, sweep, "--duration 500ms --warmup 10ms", all);
+    check(both, "steps = [ { forever = [ { sweep = \"area\" } ] }", "--duration 500ms", all);
     // In the background: whatever it is at ends with main.
     check(
         "steps = [ { spawn = \"w\" }, { sleep = \"5ms\" }",

@@ -58,7 +58,8 @@ fn fallbacks() -> Option<u64> {
 fn regions_in_huge_pages() {
     let run = |huge: &str| {
         let (_dir, path) = profile(&format!(
-            "about = \"x\"\n[memory.area]\nbytes = {}\nfirst_touch = \"main\"\nhuge = \"{huge}\"\n[team.w]\nsize = 1\n\
+            "about = \"x\"\n[memory.area]\nbytes = {}\nfirst_touch = \"main\"\n\
+             huge = \"{huge}\"\n[team.w]\nsize = 1\n\
              steps = [ {{ forever = [ {{ sweep = \"area\", access = \"write\" }} ] }} ]\n",
             REGION_KIB * KIB
         ));

@@ -222,7 +222,7 @@ fn has_switched(pid: u32, least: u64) -> bool {
 
 #[test]
 fn stopped_processes_do_not_hold_up_the_end() {
-    let line = "run pingpong --as processes --warmup 0 --duration 1s --kind futex --json -";
+    let line = "run pingpong --as processes --warmup 0 --duration 3s --kind futex --json -";
     for n_stopped in [1, 3] {
         let child = start(SCHEDLOAD, line);
         let processes = await_tasks(&child, 2);
