@@ -117,7 +117,7 @@ fn residency(run: &Run, width: usize) -> String {
         let by_node = run.timeline.is_none() && all.nodes.len() > 1;
         rows.extend(all.instances.iter().flat_map(|it| of_instance(it, by_node)));
     }
-    format!("{title}\n{}{}", shares(&rows), cpus(&all.cpus, width))
+    format!("{title}\n{}{}", shares(&rows, width), cpus(&all.cpus, width))
 }
 
 /// A name, the share of the time there, and the CPUs of it that anybody kept busy.
@@ -137,7 +137,7 @@ fn of_instance(it: &InstanceResidency, by_node: bool) -> Vec<Row> {
     rows
 }
 
-fn shares(rows: &[Row]) -> String {
+fn shares(rows: &[Row], width: usize) -> String {
     let longest = rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
     let has_busy = rows.iter().any(|(.., busy)| busy.is_some());
     let busy = |busy: &Option<f64>| match busy {
@@ -145,8 +145,9 @@ fn shares(rows: &[Row]) -> String {
         Some(cpus) => format!("  {cpus:>5.1} busy"),
         None => " ".repeat(12),
     };
+    let before = 2 + longest + 9 + if has_busy { 12 } else { 0 } + 2;
     let line = |(name, share, cpus): &Row| {
-        let drawn = bar(*share, BAR);
+        let drawn = bar(*share, BAR.min(width.saturating_sub(before)));
         lines(&format!("{name:longest$} {:>8}{}  {drawn}", percent(*share), busy(cpus)))
     };
     rows.iter().map(line).collect()
