@@ -87,6 +87,7 @@ impl<'a> Stage<'a> {
                 .in_instance(self.plan.instance(copy)),
             memory: self.memory,
             random: Random::new(self.plan.seed, task as u64),
+            origin: 0,
             clock: self.pace.clock,
             rounds_per_us: self.pace.rounds_per_us,
             attributes: attributes(&team_plan.scheduling),
