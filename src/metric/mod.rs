@@ -172,6 +172,14 @@ pub const METRICS: &[Metric] = &[
     )
     .of(Of::Team),
     row(
+        "*_active_share",
+        "1",
+        Neither,
+        "part of the `active` blocks that tasks of the team of that name came to in the window that \
+         they did",
+    )
+    .of(Of::Team),
+    row(
         "*_runnable",
         "1",
         Neither,
@@ -198,6 +206,12 @@ pub const METRICS: &[Metric] = &[
         "1/s",
         Neither,
         "CPU changes of tasks that they saw themselves in the window, per second",
+    ),
+    row(
+        "returned_share",
+        "1",
+        Neither,
+        "part of the migrations that brought a task back to the CPU that it had left, within 100 ms",
     ),
     row(
         "kernel_migrations",

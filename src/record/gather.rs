@@ -172,6 +172,7 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord>
             moved: moved(memory, number, clock),
             paced: paced(memory, number, id.team),
             without_origin: slot.without_origin.load(Relaxed),
+            draws: [0, 1].map(|active| slot.draws[active].load(Relaxed)),
             moved_on: moved_on(memory, number),
             begun: begun(memory, number, clock),
             kernel: kernel_counts(memory, number),

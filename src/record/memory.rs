@@ -117,6 +117,8 @@ plain! {
         pub moved: [[AtomicU64; 2]; 5],
         /// In the window: measured blocks of which it was not known when their request arrived.
         pub without_origin: AtomicU64,
+        /// In the window: how often it came to an `active` block and was not active, and was.
+        pub draws: [AtomicU64; 2],
         /// The kernel's numbers at its end by [`Kernel`], and the state of each: see
         /// `gather::state_word`.
         pub kernel: [AtomicU64; Kernel::N],

@@ -218,6 +218,8 @@ pub struct TaskRecord {
     pub paced: Vec<Paced>,
     /// Measured blocks of the window that lack the arrival from which to measure.
     pub without_origin: u64,
+    /// How often it came to an `active` block in the window: not active, and active.
+    pub draws: [u64; 2],
     /// Those bytes by the node on whose CPUs it was; nodes without any are left out.
     pub moved_on: Vec<(NodeId, [u64; 5])>,
     /// The kernel's own numbers, read by the task at its end.

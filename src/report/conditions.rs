@@ -104,7 +104,12 @@ mod tests {
         let words = "server_asleep_share is 0.912, not 0.3 to 0.7";
         check("server_asleep_share", (Some(0.3), Some(0.7)), Some(0.91234), words);
         check("runnable", (Some(3.0), None), Some(4.0), "runnable is 4 (at least 3)");
-        check("runnable", (None, Some(3.0)), None, "runnable is not known, and has to be at most 3");
+        check(
+            "runnable",
+            (None, Some(3.0)),
+            None,
+            "runnable is not known, and has to be at most 3",
+        );
         let words = "wakeup_latency_ns_p99 is 1.50 ms, not at most 1.00 ms";
         check("wakeup_latency_ns_p99", (None, Some(1e6)), Some(1.5e6), words);
     }

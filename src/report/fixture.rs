@@ -182,6 +182,7 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
         begun: None,
         paced: Vec::new(),
         without_origin: 0,
+        draws: [0, 0],
         kernel: KernelCounts {
             nr_migrations: Reading::Value(9_000),
             voluntary_switches: Reading::Value(41_000),

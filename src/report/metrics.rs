@@ -4,14 +4,15 @@
 
 use crate::base::Reading;
 use crate::metric::{Metric as Row, Of};
+use crate::plan::Op;
 use crate::record::memory::Moved;
 use crate::record::recording::{End, Series, SeriesKind, SyncRecord, TaskRecord};
 use crate::report::histogram::{Histogram, P50, P95, P99, P999};
 use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
 use crate::report::{
-    InstancePlacement, Judged, Metric, NO_MEMORY, NO_MESSAGES, NO_RECEIVER, NO_SUCH_STEP, NO_SYNC,
-    NO_TRIAL, Sourced, latency, memory_steps, placement, sync,
+    InstancePlacement, Judged, Metric, NO_ACTIVE, NO_MEMORY, NO_MESSAGES, NO_RECEIVER,
+    NO_SUCH_STEP, NO_SYNC, NO_TRIAL, Sourced, latency, memory_steps, placement, sync,
 };
 use std::collections::BTreeMap;
 
@@ -81,11 +82,13 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         }),
         "runnable" => runnable(case, &case.kernel),
         "busy_cpus" => busy(case, &case.kernel),
+        "returned_share" => ratio(
+            case.migrations.returned_100ms as f64,
+            case.migrations.total,
+            "no task migrated in the window",
+        ),
         "other_busy_cpus" => placement::other_busy_cpus(case, busy(case, &case.kernel)?),
-        "home_llc_share" => {
-            let share = placement::home_llc_share(case);
-            share.ok_or("no time of the tasks in the window was recorded".to_owned())
-        }
+        "home_llc_share" => placement::home_llc_share(case),
         "kernel_migrations" => kernel(&case.kernel.migrations),
         "run_delay_ns_per_timeslice" => {
             kernel(&totals.timeslices)?;
@@ -200,6 +203,15 @@ fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
             let tasks = case.recording.tasks.iter().filter(|task| task.team == team);
             let received = tasks.map(|task| task.messages.received.window).sum();
             ratio(woken as f64, received, "it received no message in the window")
+        }
+        "*_active_share" => {
+            if !teams[team].ops.iter().any(Op::is_for_a_part) {
+                return Err(NO_ACTIVE.to_owned());
+            }
+            let tasks = case.recording.tasks.iter().filter(|task| task.team == team);
+            let [out, active] = tasks
+                .fold([0, 0], |[out, active], task| [out + task.draws[0], active + task.draws[1]]);
+            ratio(active as f64, out + active, "nobody came to such a block in the window")
         }
         "*_runnable" => runnable(case, &Kernel::of_team(&case.recording.tasks, team)),
         _ => Err("this version does not compute it".to_owned()),

@@ -428,6 +428,8 @@ pub struct Caveat {
 /// Reasons that go without saying: of metrics about memory in a profile without any, and about who
 /// moves where that is not the question.
 pub const NO_MEMORY: &str = "the profile has no memory regions";
+/// Why there is no active share of a team without `active` blocks.
+pub const NO_ACTIVE: &str = "this team has no block for a part of it";
 /// Why a metric of messages and wakeups has no value where nobody waits for one.
 pub const NO_RECEIVER: &str = "no team of this profile receives messages";
 /// Why a metric of a team's messages has no value where it waits for none.
@@ -436,10 +438,13 @@ pub const NO_MESSAGES: &str = "this team receives no messages";
 pub const NO_SUCH_STEP: &str = "no step of this kind used memory in the window";
 /// Why a metric of a sort of sync object has no value where the profile has none.
 pub const NO_SYNC: &str = "the profile has no such sync object";
+/// Why a metric of what is apart has no value where nothing is.
+pub const ONE_LLC: &str = "all CPUs that may be used share one last-level cache";
 pub const NO_TRIAL: &str = "the profile is no trial of who moves";
 
 /// All of these.
-pub const UNSAID: &[&str] = &[NO_MEMORY, NO_TRIAL, NO_RECEIVER, NO_MESSAGES, NO_SUCH_STEP, NO_SYNC];
+pub const UNSAID: &[&str] =
+    &[NO_ACTIVE, ONE_LLC, NO_MEMORY, NO_TRIAL, NO_RECEIVER, NO_MESSAGES, NO_SUCH_STEP, NO_SYNC];
 
 /// The `relation` of a row over all relations.
 pub const ALL: &str = "all";

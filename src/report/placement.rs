@@ -8,9 +8,10 @@ use crate::record::{Recording, recording};
 use crate::report::judge::Case;
 use crate::report::sources::Kernel;
 use crate::report::{
-    InstanceResidency, Migrations, NodeShare, RegionShare, Residency, Share, Sourced, looks,
+    InstanceResidency, Migrations, NodeShare, ONE_LLC, RegionShare, Residency, Share, Sourced,
+    looks,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The tasks' own counts of the window, with the kernel's of their whole lives beside.
 pub(super) fn migrations(recording: &Recording, kernel: &Kernel) -> Migrations {
@@ -62,8 +63,10 @@ pub(super) fn residency(case: &Case<'_>) -> Residency {
         let share = |cpu: CpuId| busy?.iter().find(|(it, _)| *it == cpu).map(|(_, share)| share);
         cpus.map(share).sum()
     };
-    let share = |name: String, ns: u64, busy: Option<f64>| {
-        Share { name, share: ns as f64 / total as f64, busy }
+    let share = |name: String, ns: u64, busy: Option<f64>| Share {
+        name,
+        share: ns as f64 / total as f64,
+        busy,
     };
     let group = |of: fn(&PlanCpu) -> u32, name: &dyn Fn(u32) -> String| -> Vec<Share> {
         let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
@@ -136,11 +139,18 @@ fn by_llc(case: &Case<'_>, instance: u32) -> Option<BTreeMap<u32, f64>> {
 
 /// The largest share that an LLC has in an instance's time, as the mean of the instances that have
 /// any.
-pub(super) fn home_llc_share(case: &Case<'_>) -> Option<f64> {
+pub(super) fn home_llc_share(case: &Case<'_>) -> Result<f64, String> {
+    let llcs: BTreeSet<u32> = case.allowed().map(|cpu| cpu.place.llc).collect();
+    if llcs.len() < 2 {
+        return Err(ONE_LLC.to_owned());
+    }
     let instances = 0..case.plan.instances.max(1);
     let homes = instances.filter_map(|it| by_llc(case, it)?.into_values().reduce(f64::max));
     let homes: Vec<f64> = homes.collect();
-    (!homes.is_empty()).then(|| homes.iter().sum::<f64>() / homes.len() as f64)
+    match homes.len() {
+        0 => Err("no time of the tasks in the window was recorded".to_owned()),
+        n => Ok(homes.iter().sum::<f64>() / n as f64),
+    }
 }
 
 /// CPUs that were busy for something else than the run's tasks, `tasks` of which it kept busy.

@@ -63,6 +63,10 @@ const PLANNED: &[(&str, Params)] = &[
     ("numa02", &[("arm", "worst"), ("bytes", "classic")]),
     ("linpack", &[]),
     ("stream", &[]),
+    ("nas-third", &[]),
+    ("nas-third", &[("threads", "2 * nodes"), ("choose", "random"), ("straggler", "50%")]),
+    ("cas", &[]),
+    ("cas", &[("arm", "single")]),
     ("tests/golden/placement.toml", &[]),
 ];
 
