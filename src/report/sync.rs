@@ -9,6 +9,7 @@ use crate::report::checks::Outcome::{self, Broken, Holds, Untested};
 use crate::report::histogram::{Histogram, P50, P90, P95, P99, P999};
 use crate::report::judge::Case;
 use crate::report::{SyncRow, latency};
+use std::collections::BTreeMap;
 
 /// A row for each team and object, in the order of the teams.
 pub(super) fn rows(case: &Case<'_>) -> Vec<SyncRow> {
@@ -123,6 +124,22 @@ pub(super) fn explained(case: &Case<'_>) -> Outcome {
     Holds(format!("{total} passes in the window, each with its wait"))
 }
 
+/// How long tasks waited at barriers in the window (ns), and how long the teams that come to any
+/// were in it.
+pub(super) fn barrier_waits(case: &Case<'_>) -> (f64, f64) {
+    let of_barriers = case.recording.syncs.iter().filter_map(|record| {
+        let object = object(case, record).filter(|object| object.words().0 == "barrier")?;
+        Some((record, waits(case, record, &object.name)))
+    });
+    let (mut waited_ns, mut tasks) = (0.0, BTreeMap::new());
+    for (record, waits) in of_barriers {
+        waited_ns += waits.mean().unwrap_or(0.0) * waits.count() as f64;
+        let size = case.recording.teams.get(record.team).map_or(0, |team| team.size);
+        tasks.insert(record.team, f64::from(size));
+    }
+    (waited_ns, case.recording.window_ns as f64 * tasks.into_values().sum::<f64>())
+}
+
 /// What teams did at all objects of a sort in the window; `None` without any.
 pub(super) fn sum_of(case: &Case<'_>, sort: &str, of: impl Fn(&SyncRecord) -> u64) -> Option<u64> {
     let is_it = |object: &SyncPlan| object.words().0 == sort;
@@ -183,6 +200,10 @@ mod tests {
         check("barrier_rounds_per_s", 1_800.0);
         check("pauses_per_s", 12.0);
         check("wakeups_per_s", 3_048.0);
+        // 500 of 9,000 passes; the only barrier has a row.
+        assert_eq!(metrics["barrier_asleep_share"].value, Some(500.0 / 9_000.0));
+        let row = report.runs[0].sync.iter().find(|row| row.sort == "barrier").unwrap();
+        assert_eq!(metrics["barrier_wait_share"].value, row.wait_share);
         assert!(metrics["pause_ns_p50"].value.unwrap() > 0.0);
     }
 }

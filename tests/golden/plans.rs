@@ -64,6 +64,10 @@ const PLANNED: &[(&str, Params)] = &[
     ("linpack", &[]),
     ("stream", &[]),
     ("oltp", &[]),
+    ("nas-third", &[]),
+    ("nas-third", &[("threads", "2 * nodes"), ("choose", "random"), ("straggler", "50%")]),
+    ("cas", &[]),
+    ("cas", &[("arm", "single")]),
     ("tests/golden/placement.toml", &[]),
 ];
 
