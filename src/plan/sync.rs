@@ -13,7 +13,7 @@ use super::{Form, Op, Pick, Plan, ProcessPlan, TeamPlan, space};
 use crate::base::Unit;
 use crate::profile::keys::{FLUSHES, NUMBER_MAX, SPINS, SPINS_CROWDED};
 use crate::profile::{Expr, Fault, Profile, Sort, SyncObject, Word};
-use crate::step::sync::{barrier, commit, lock, safepoint};
+use crate::step::sync::{barrier, commit, desk, lock, safepoint};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -54,6 +54,7 @@ pub enum SyncSort {
         /// Name of a row of `step::work::KINDS`: how it passes that time.
         by: String,
     },
+    Desk,
     Safepoint {
         /// Tasks of a copy that look or ask, and those that help.
         mutators: u32,
@@ -87,6 +88,12 @@ pub enum Act {
         begin: u32,
     },
     Commit,
+    /// Ask at a desk; the time from when its batch was taken is a series of the team.
+    Ask {
+        measure: u32,
+    },
+    /// Let those go on that have asked.
+    Serve,
     /// Look whether a pause was asked for.
     Poll,
     /// Ask for a pause.
@@ -111,6 +118,8 @@ impl Act {
             Act::Pass => "barrier",
             Act::Lock { .. } | Act::Unlock { .. } => "lock",
             Act::Commit => "commit",
+            Act::Ask { .. } => "ask",
+            Act::Serve => "serve",
             Act::Poll => "safepoint",
             Act::Collect => "collect",
             Act::Pause | Act::Resume { .. } => "pause",
@@ -123,6 +132,8 @@ impl Act {
             Act::Pass => format!("others at barrier `{name}`"),
             Act::Lock { .. } | Act::Unlock { .. } => format!("lock `{name}`"),
             Act::Commit => format!("a leader's flush of `{name}`"),
+            Act::Ask { .. } => format!("somebody who serves at desk `{name}`"),
+            Act::Serve => format!("somebody who asks at desk `{name}`"),
             Act::Poll | Act::Collect => format!("the end of a pause of `{name}`"),
             Act::Pause | Act::Resume { .. } => format!("a pause of `{name}`"),
         }
@@ -196,6 +207,7 @@ fn object(object: &SyncObject, scope: &Scope, faults: &mut Vec<Fault>) -> Option
             let by = one_of("way to flush", &rows, by, scope, faults);
             SyncSort::Commit { flush_ns: flush? as u64, by: by?.to_owned() }
         }
+        Sort::Desk => SyncSort::Desk,
         Sort::Safepoint => SyncSort::Safepoint { mutators: 0, helpers: 0 },
     };
     Some(SyncPlan { name: name.clone(), sort, members: 0, across_processes: false })
@@ -257,7 +269,10 @@ pub(super) fn settle(
                 *mutators = of(|act| matches!(act, Act::Poll | Act::Collect));
                 *helpers = of(|act| *act == Act::Pause);
             }
-            SyncSort::Barrier { .. } | SyncSort::Lock { .. } | SyncSort::Commit { .. } => {}
+            SyncSort::Barrier { .. }
+            | SyncSort::Lock { .. }
+            | SyncSort::Commit { .. }
+            | SyncSort::Desk => {}
         }
     }
 }
@@ -339,6 +354,7 @@ impl SyncPlan {
                 lock::find(kind).map_or(0, |kind| (kind.state_bytes)(*count, cpus))
             }
             SyncSort::Commit { .. } => commit::state_bytes(self.members),
+            SyncSort::Desk => desk::state_bytes(self.members),
             SyncSort::Safepoint { .. } => safepoint::state_bytes(),
         }
     }
@@ -364,12 +380,13 @@ impl SyncPlan {
         }
     }
 
-    /// `barrier`, `lock`, `commit`, `safepoint`; and its kind, if the sort has several.
+    /// `barrier`, `lock`, `commit`, `desk`, `safepoint`; and its kind, if the sort has several.
     pub fn words(&self) -> (&'static str, Option<&str>) {
         match &self.sort {
             SyncSort::Barrier { kind, .. } => ("barrier", Some(kind)),
             SyncSort::Lock { kind, .. } => ("lock", Some(kind)),
             SyncSort::Commit { .. } => ("commit", None),
+            SyncSort::Desk => ("desk", None),
             SyncSort::Safepoint { .. } => ("safepoint", None),
         }
     }

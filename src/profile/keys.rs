@@ -131,6 +131,7 @@ pub const PROFILE: &[KeyRow] = &[
     row("barrier", Form::Table(&[]), Means("none"), "where tasks wait for each other"),
     row("lock", Form::Table(&[]), Means("none"), "what one task has at a time"),
     row("commit", Form::Table(&[]), Means("none"), "group commits, as a database's log"),
+    row("desk", Form::Table(&[]), Means("none"), "where tasks ask to go on, as of a server"),
     row("safepoint", Form::Table(&[]), Means("none"), "where the world is stopped, as for a GC"),
     row("team", Form::Table(&[]), Required("[team.NAME]"), "identical tasks"),
 ];
@@ -293,6 +294,9 @@ pub const COMMIT: &[KeyRow] = &[
     ),
     row("by", Form::Word(FLUSHES), Default("\"sleep\""), "how the leader passes that time"),
 ];
+
+/// The keys of `[desk.NAME]`.
+pub const DESK: &[KeyRow] = &[];
 
 /// The keys of `[safepoint.NAME]`.
 pub const SAFEPOINT: &[KeyRow] = &[];
@@ -566,6 +570,20 @@ pub const VERBS: &[VerbRow] = &[
         options: &[],
         example: "{ commit = \"log\" }",
         about: "wait until a group is flushed that one belongs to, or lead one",
+    },
+    VerbRow {
+        verb: "ask",
+        form: Form::Word(&[]),
+        options: &[],
+        example: "{ ask = \"desk\" }",
+        about: "sleep until whoever serves there lets the task go on",
+    },
+    VerbRow {
+        verb: "serve",
+        form: Form::Word(&[]),
+        options: &[],
+        example: "{ serve = \"desk\" }",
+        about: "wait until somebody has asked, take all who have, and wake each",
     },
     VerbRow {
         verb: "safepoint",

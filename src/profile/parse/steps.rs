@@ -196,7 +196,8 @@ impl Reader<'_> {
             "sweep" | "touch" | "chase" | "copy" | "scale" | "add" | "triad" => {
                 self.use_of_memory(row, table, value, verb)?
             }
-            "barrier" | "lock" | "commit" | "safepoint" | "collect" | "pause" => {
+            "barrier" | "lock" | "commit" | "ask" | "serve" | "safepoint" | "collect"
+            | "pause" => {
                 self.sync_step(row, table, value, depth)?
             }
             "forever" => Action::Forever { steps: self.steps(value, row.verb, depth + 1) },
