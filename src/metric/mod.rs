@@ -93,7 +93,12 @@ pub const METRICS: &[Metric] = &[
         "time that 99 % of the measure blocks of that name did not exceed",
     )
     .of(Of::Measure),
-    row("asks_per_s", "1/s", Higher, "who asked at a desk and was let go in the window, per second"),
+    row(
+        "asks_per_s",
+        "1/s",
+        Higher,
+        "who asked at a desk and was let go in the window, per second",
+    ),
     row(
         "commits_per_s",
         "1/s",

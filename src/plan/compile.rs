@@ -203,7 +203,8 @@ impl Compiler<'_> {
     fn is_whole(&mut self, it: &profile::Use, span: &Span) -> bool {
         let verb = it.verb.text.as_str();
         let on_memory = |verb: &str| {
-            ["sweep", "touch", "chase"].contains(&verb) || memory::stream::find(verb).is_some()
+            ["sweep", "touch", "chase", "multiply"].contains(&verb)
+                || memory::stream::find(verb).is_some()
         };
         let mut rows = VERBS.iter().filter(|row| on_memory(row.verb));
         let Some(row) = rows.clone().find(|row| row.verb == verb) else {

@@ -54,7 +54,10 @@ pub enum SyncSort {
         /// Name of a row of `step::work::KINDS`: how it passes that time.
         by: String,
     },
-    Desk,
+    Desk {
+        /// Tasks of a copy that serve.
+        servers: u32,
+    },
     Safepoint {
         /// Tasks of a copy that look or ask, and those that help.
         mutators: u32,
@@ -207,7 +210,7 @@ fn object(object: &SyncObject, scope: &Scope, faults: &mut Vec<Fault>) -> Option
             let by = one_of("way to flush", &rows, by, scope, faults);
             SyncSort::Commit { flush_ns: flush? as u64, by: by?.to_owned() }
         }
-        Sort::Desk => SyncSort::Desk,
+        Sort::Desk => SyncSort::Desk { servers: 0 },
         Sort::Safepoint => SyncSort::Safepoint { mutators: 0, helpers: 0 },
     };
     Some(SyncPlan { name: name.clone(), sort, members: 0, across_processes: false })
@@ -250,6 +253,10 @@ pub(super) fn settle(
     visits: &[Visit],
     processes: &[ProcessPlan],
 ) {
+    let of = |object: u32, wanted: fn(&Act) -> bool| {
+        let does = |team: &&TeamPlan| team.acts_at(object).any(wanted);
+        teams.iter().filter(does).map(|team| team.size).sum()
+    };
     for (index, object) in (0..).zip(syncs) {
         let mut first = None;
         let uses = |(_, team): &(usize, &TeamPlan)| team.syncs().contains(&index);
@@ -261,18 +268,12 @@ pub(super) fn settle(
         }
         match &mut object.sort {
             SyncSort::Barrier { parties: parties @ 0, .. } => *parties = comers(visits, index),
+            SyncSort::Desk { servers } => *servers = of(index, |act| *act == Act::Serve),
             SyncSort::Safepoint { mutators, helpers } => {
-                let of = |wanted: fn(&Act) -> bool| {
-                    let does = |team: &&TeamPlan| team.acts_at(index).any(wanted);
-                    teams.iter().filter(does).map(|team| team.size).sum()
-                };
-                *mutators = of(|act| matches!(act, Act::Poll | Act::Collect));
-                *helpers = of(|act| *act == Act::Pause);
+                *mutators = of(index, |act| matches!(act, Act::Poll | Act::Collect));
+                *helpers = of(index, |act| *act == Act::Pause);
             }
-            SyncSort::Barrier { .. }
-            | SyncSort::Lock { .. }
-            | SyncSort::Commit { .. }
-            | SyncSort::Desk => {}
+            SyncSort::Barrier { .. } | SyncSort::Lock { .. } | SyncSort::Commit { .. } => {}
         }
     }
 }
@@ -354,7 +355,7 @@ impl SyncPlan {
                 lock::find(kind).map_or(0, |kind| (kind.state_bytes)(*count, cpus))
             }
             SyncSort::Commit { .. } => commit::state_bytes(self.members),
-            SyncSort::Desk => desk::state_bytes(self.members),
+            SyncSort::Desk { servers } => desk::state_bytes(*servers, self.members),
             SyncSort::Safepoint { .. } => safepoint::state_bytes(),
         }
     }
@@ -386,7 +387,7 @@ impl SyncPlan {
             SyncSort::Barrier { kind, .. } => ("barrier", Some(kind)),
             SyncSort::Lock { kind, .. } => ("lock", Some(kind)),
             SyncSort::Commit { .. } => ("commit", None),
-            SyncSort::Desk => ("desk", None),
+            SyncSort::Desk { .. } => ("desk", None),
             SyncSort::Safepoint { .. } => ("safepoint", None),
         }
     }

@@ -411,8 +411,12 @@ const HALO: KeyRow = row(
     Default("0"),
     "this share of the next slice as well",
 );
-const COUNT: KeyRow =
-    row("count", number(Unit::Count, 0.0), Required("1000"), "number of accesses");
+const COUNT: KeyRow = row(
+    "count",
+    number(Unit::Count, 0.0),
+    Required("1000"),
+    "number of accesses or multiplications",
+);
 const SKEW: KeyRow = row(
     "skew",
     Form::Number { unit: Some(Unit::Share), min: 0.0, max: 10.0 },
@@ -521,6 +525,13 @@ pub const VERBS: &[VerbRow] = &[
         options: &[COUNT],
         example: "{ chase = \"area[me]\", count = 1000 }",
         about: "load cache lines along a random cycle, each telling where the next is",
+    },
+    VerbRow {
+        verb: "multiply",
+        form: Form::Address,
+        options: &[COUNT],
+        example: "{ multiply = \"area[me]\", count = 5 }",
+        about: "multiply the two square matrices in the first two thirds into the third one",
     },
     VerbRow {
         verb: "copy",

@@ -72,7 +72,9 @@ pub(super) fn wakeups(syncs: &[SyncRecord]) -> u64 {
 /// serves.
 fn helps(case: &Case<'_>, record: &SyncRecord) -> bool {
     let team = case.plan.teams.get(record.team);
-    team.is_some_and(|team| team.acts_at(record.object as u32).any(|act| matches!(act, Act::Pause | Act::Serve)))
+    team.is_some_and(|team| {
+        team.acts_at(record.object as u32).any(|act| matches!(act, Act::Pause | Act::Serve))
+    })
 }
 
 /// Nobody comes through whom nobody lets through, and in a run that did all its steps everybody who

@@ -67,7 +67,10 @@ impl<'a> Object<'a> {
                 flush: work::find(by)?,
                 flush_ns: *flush_ns,
             },
-            SyncSort::Desk => Object::Desk(Desk::at(shared, offset, object.members, scope)),
+            SyncSort::Desk { servers } => {
+                let tasks = (*servers, object.members);
+                Object::Desk(Desk::at(shared, offset, tasks, scope))
+            }
             SyncSort::Safepoint { mutators, helpers } => {
                 let tasks = (*mutators, *helpers);
                 Object::Safepoint(Safepoint::at(shared, offset, tasks, scope))

@@ -24,6 +24,7 @@ enum Way<'a> {
     Sweep { span: Span<'a>, access: Access },
     Touch { span: Span<'a>, access: Access, pick: memory::Pick, count: u64 },
     Chase { span: Span<'a>, count: u64, at: u64 },
+    Multiply { span: Span<'a>, count: u64 },
     Stream { kernel: &'static Kernel, arrays: Arrays<'a> },
 }
 
@@ -44,6 +45,7 @@ impl<'a> Using<'a> {
                 Way::Touch { span, access, pick, count }
             }
             "chase" => Way::Chase { span, count, at: 0 },
+            "multiply" => Way::Multiply { span, count },
             verb => {
                 let kernel = stream::find(verb)?;
                 let other = |place_of: &Option<Slice>| match place_of {
@@ -80,7 +82,7 @@ impl<'a> Using<'a> {
             Way::Stream { arrays, .. } => {
                 stream::fill(arrays, between);
             }
-            Way::Sweep { .. } | Way::Touch { .. } => {}
+            Way::Sweep { .. } | Way::Touch { .. } | Way::Multiply { .. } => {}
         }
     }
 
@@ -93,6 +95,9 @@ impl<'a> Using<'a> {
             }
             Way::Touch { span, access, pick, count } => {
                 memory::touch(*span, *count, *access, pick, random, between);
+            }
+            Way::Multiply { span, count } => {
+                memory::multiply(*span, *count, between);
             }
             Way::Chase { span, count, at } => *at = memory::chase(*span, *count, *at, between),
             Way::Stream { kernel, arrays } => {

@@ -24,7 +24,7 @@ pub(in crate::plan) fn check(pattern: &Pattern, faults: &mut Vec<Fault>, notes: 
             }
             SyncSort::Lock { kind, .. } => object.lock(kind, faults, notes),
             SyncSort::Commit { by, .. } => object.commit(by, notes),
-            SyncSort::Desk => object.desk(faults),
+            SyncSort::Desk { servers } => object.desk(*servers, faults),
             SyncSort::Safepoint { mutators, helpers } => {
                 object.safepoint(*mutators, *helpers, faults, notes);
             }
@@ -206,7 +206,7 @@ impl<'a> Checked<'a> {
     }
 
     /// Who asks is let go by others, as long as it asks.
-    fn desk(&self, faults: &mut Vec<Fault>) {
+    fn desk(&self, servers: u32, faults: &mut Vec<Fault>) {
         let name = &self.plan.name;
         let serves = |visit: &&Visit| act(self.pattern, visit) == Some(&Act::Serve);
         let mut fault = |visit: &Visit, message: String, help: &str| {
@@ -224,11 +224,17 @@ impl<'a> Checked<'a> {
             }
             _ => {}
         }
+        // Each has its own who ask.
+        let serving: u32 = self.visits().filter(serves).map(|visit| visit.members).sum();
         for server in self.visits().filter(serves) {
             let team = &self.pattern.teams[server.team];
             if team.acts_at(self.index).any(|act| matches!(act, Act::Ask { .. })) {
                 let message = format!("team `{}` would serve at a desk where it asks", team.name);
                 fault(server, message, "let another team serve");
+            } else if servers != team.size || serving != team.size {
+                let message = format!("not all of one team serve at desk `{name}`, once each");
+                let help = "each serves its own who ask: let all members of one team do so";
+                fault(server, message, help);
             } else if self.may_end(server) {
                 let message = format!("team `{}` may end before the last who asks", team.name);
                 let help = "put `serve` inside `forever`, in a team with `background = true`";

@@ -193,11 +193,10 @@ impl Reader<'_> {
             }
             "spawn" => Action::Spawn { team: self.word_of(value, row.verb, &[])? },
             "join" => Action::Join { team: self.word_of(value, row.verb, &[])? },
-            "sweep" | "touch" | "chase" | "copy" | "scale" | "add" | "triad" => {
+            "sweep" | "touch" | "chase" | "multiply" | "copy" | "scale" | "add" | "triad" => {
                 self.use_of_memory(row, table, value, verb)?
             }
-            "barrier" | "lock" | "commit" | "ask" | "serve" | "safepoint" | "collect"
-            | "pause" => {
+            "barrier" | "lock" | "commit" | "ask" | "serve" | "safepoint" | "collect" | "pause" => {
                 self.sync_step(row, table, value, depth)?
             }
             "forever" => Action::Forever { steps: self.steps(value, row.verb, depth + 1) },

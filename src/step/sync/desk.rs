@@ -1,8 +1,8 @@
 //! A desk: who asks there sleeps until it is let go on, and who serves takes all that have asked, at
 //! once, and lets them go one after the other. So works a server thread with a list of workers.
 //!
-//! Each member has a word of its own to sleep on; who serves sleeps on the list. The last who asked
-//! is the first to be let go. Must not know: what is asked for.
+//! Each server has a list of its own, on which it sleeps, and its own askers; each of these has a
+//! word to sleep on. The last who asked is the first to be let go. Must not know: what is asked for.
 
 use super::slip::{self, Slip};
 use super::waiting;
@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 
 plain! {
-    /// Who has asked since the list was taken.
+    /// The list of a server: who has asked since it was taken.
     struct Head {
         /// The member that asked last, plus one; 0: nobody.
         last: AtomicU32,
@@ -44,9 +44,10 @@ const ROUND: u32 = 0;
 /// What it is, for lists.
 pub const ABOUT: &str = "who asks sleeps; who serves takes all that asked, and wakes each";
 
-/// A desk of any number of members.
+/// A desk of any number of servers and of members, servers among them; member i belongs to the list
+/// i modulo the servers.
 pub struct Desk<'a> {
-    head: &'a Head,
+    heads: &'a [Head],
     seats: &'a [Seat],
     scope: Scope,
 }
@@ -65,16 +66,26 @@ pub struct Batch {
     last: u32,
 }
 
-/// Bytes of shared memory for so many members.
-pub fn state_bytes(members: u32) -> usize {
-    size_of::<Head>() + members as usize * size_of::<Seat>()
+/// Bytes of shared memory for so many servers, and for these and all who ask.
+pub fn state_bytes(servers: u32, members: u32) -> usize {
+    servers as usize * size_of::<Head>() + members as usize * size_of::<Seat>()
 }
 
 impl<'a> Desk<'a> {
     /// At an offset of zeroed shared memory.
-    pub fn at(shared: &'a Shared, offset: usize, members: u32, scope: Scope) -> Desk<'a> {
-        let seats = shared.slice(offset + size_of::<Head>(), members as usize);
-        Desk { head: shared.at(offset), seats, scope }
+    pub fn at(
+        shared: &'a Shared,
+        offset: usize,
+        (servers, members): (u32, u32),
+        scope: Scope,
+    ) -> Desk<'a> {
+        let heads: &[Head] = shared.slice(offset, servers as usize);
+        let seats = shared.slice(offset + size_of_val(heads), members as usize);
+        Desk { heads, seats, scope }
+    }
+
+    fn head(&self, member: u32) -> &'a Head {
+        &self.heads[member as usize % self.heads.len()]
     }
 
     /// Asks, and sleeps until it is let go.
@@ -99,38 +110,35 @@ impl<'a> Desk<'a> {
 
     /// Puts a member on the list, and wakes who serves if it is the first there.
     fn queue(&self, seat: &Seat, me: u32, visitor: &mut impl Visitor) -> Result<(), Hitch> {
-        let mut now = self.head.last.load(Relaxed);
+        let head = self.head(me);
+        let mut now = head.last.load(Relaxed);
         loop {
             seat.before.store(now, Relaxed);
             if now == NOBODY {
-                slip::put(&self.head.slip, visitor.note(), ROUND);
+                slip::put(&head.slip, visitor.note(), ROUND);
             }
             // SeqCst against `sleepers`, see `waiting::sleep`; pairs with the swap in `take`.
-            match self.head.last.compare_exchange_weak(now, me + 1, SeqCst, Relaxed) {
+            match head.last.compare_exchange_weak(now, me + 1, SeqCst, Relaxed) {
                 Ok(_) => break,
                 Err(other) => now = other,
             }
         }
-        if now != NOBODY || self.head.sleepers.load(SeqCst) == 0 {
+        if now != NOBODY || head.sleepers.load(SeqCst) == 0 {
             return Ok(());
         }
-        waiting::wake(&self.head.last, 1, self.scope)
+        waiting::wake(&head.last, 1, self.scope)
     }
 
     /// Waits until somebody has asked, and takes all who have.
     #[inline]
     pub fn take(&self, visit: &mut Visit) -> Result<(Wait, Batch), Hitch> {
-        let last = loop {
-            let asked = |word: u32| word != NOBODY;
-            waiting::sleep(&self.head.last, &self.head.sleepers, self.scope, visit, asked)?;
-            // Another who serves may have been faster. Pairs with the exchange in `queue`.
-            match self.head.last.swap(NOBODY, AcqRel) {
-                NOBODY => {}
-                last => break last,
-            }
-        };
+        let head = self.head(visit.me);
+        let asked = |word: u32| word != NOBODY;
+        waiting::sleep(&head.last, &head.sleepers, self.scope, visit, asked)?;
+        // Pairs with the exchange in `queue`.
+        let last = head.last.swap(NOBODY, AcqRel);
         let wait = match visit.slept {
-            true => Wait::Slept(slip::take(&self.head.slip, ROUND)),
+            true => Wait::Slept(slip::take(&head.slip, ROUND)),
             false => Wait::Open,
         };
         visit.slept = false;
@@ -164,7 +172,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicBool;
 
-    const ASKERS: u32 = 3;
+    const ASKERS: u32 = 4;
     const SERVERS: u32 = 2;
     const ASKS: u32 = 2_000;
 
@@ -191,8 +199,8 @@ mod tests {
         signal::be_interruptible().unwrap();
         for scope in [Scope::Private, Scope::Shared] {
             let members = ASKERS + SERVERS;
-            let shared = Shared::create(state_bytes(members)).unwrap();
-            let desk = Desk::at(&shared, 0, members, scope);
+            let shared = Shared::create(state_bytes(SERVERS, members)).unwrap();
+            let desk = Desk::at(&shared, 0, (SERVERS, members), scope);
             let done = AtomicBool::new(false);
             let tids: [AtomicU32; SERVERS as usize] = Default::default();
             std::thread::scope(|threads| {
@@ -210,14 +218,14 @@ mod tests {
                     }
                 };
                 let ask = |me: u32| {
-                    let (mut visit, mut last) = (Visit::new(me), [[0; 2]; SERVERS as usize]);
+                    let (mut visit, mut last) = (Visit::new(me), 0);
                     let mut task = Task { me: me.into(), notes: 0 };
                     for _ in 0..ASKS {
                         let served = desk.ask(&mut visit, &mut task).unwrap();
                         let [server, taken] = served.batch.unwrap();
-                        let of_server = &mut last[(server - u64::from(ASKERS)) as usize];
-                        assert!(taken > of_server[1], "each batch is later than the last");
-                        *of_server = [server, taken];
+                        assert_eq!(server, u64::from(ASKERS + me % SERVERS));
+                        assert!(taken > last, "each batch is later than the last");
+                        last = taken;
                         if let Wait::Slept(note) = served.wait {
                             let [waker, woken] = note.unwrap();
                             assert_eq!(waker, server);
@@ -239,14 +247,14 @@ mod tests {
                 let served: u32 = servers.into_iter().map(|it| it.join().unwrap()).sum();
                 assert_eq!(served, ASKERS * ASKS);
             });
-            assert_eq!(desk.head.last.load(SeqCst), NOBODY);
+            assert!(desk.heads.iter().all(|head| head.last.load(SeqCst) == NOBODY));
         }
     }
 
     #[test]
     fn all_who_asked_are_one_batch() {
-        let shared = Shared::create(state_bytes(3)).unwrap();
-        let desk = Desk::at(&shared, 0, 3, Scope::Private);
+        let shared = Shared::create(state_bytes(1, 3)).unwrap();
+        let desk = Desk::at(&shared, 0, (1, 3), Scope::Private);
         let mut task = Task { me: 2, notes: 0 };
         for me in 0..2 {
             desk.queue(&desk.seats[me as usize], me, &mut task).unwrap();
@@ -255,8 +263,10 @@ mod tests {
         assert_eq!(wait, Wait::Open, "somebody had asked");
         let first = task.notes + 1;
         assert_eq!(desk.serve(batch, &mut task), Ok(2));
-        let notes = |me: usize| [&desk.seats[me].batch, &desk.seats[me].slip]
-            .map(|slip| slip::take(slip, 1).unwrap()[1]);
+        let notes = |me: usize| {
+            [&desk.seats[me].batch, &desk.seats[me].slip]
+                .map(|slip| slip::take(slip, 1).unwrap()[1])
+        };
         assert_eq!(notes(1), [first, first + 1], "who asked last is let go first");
         assert_eq!(notes(0), [first, first + 2]);
     }
