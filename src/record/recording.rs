@@ -72,6 +72,11 @@ pub struct Failure {
     pub error: String,
 }
 
+impl Failure {
+    /// In place of a call: the task was killed, wherever it was.
+    pub const NO_CALL: &'static str = "none";
+}
+
 /// Tasks of a team that wait at one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
@@ -114,6 +119,9 @@ pub enum SeriesKind {
     BetweenMigrations,
     /// Response time of a `measure` block of this name.
     Measure(String),
+    /// From the time at which a round of a paced block was to begin until it did; the number is
+    /// that of the block in its team.
+    Lateness(u16),
     /// From coming to the sync object of this name until through, whether or not there was a wait.
     Wait(String),
     /// Of the safepoint of this name: from asking for a pause to letting all go, and until all had
@@ -201,10 +209,17 @@ pub struct TaskRecord {
     pub begun: Option<Begun>,
     /// CPU time that it had used when it was ready for its first step (ns).
     pub ready_ns: u64,
+    /// How long it had waited for a CPU by then (ns); 0 where it had nothing to do before, and so
+    /// hardly did.
+    pub ready_delay_ns: u64,
     /// How long its first and its last measured block of the window took (ns), of whatever name.
     pub blocks: Option<[u64; 2]>,
     /// What it used of memory in the window, by `record::memory::Moved`.
     pub moved: [MovedBytes; 5],
+    /// By its blocks whose rounds have times of their own.
+    pub paced: Vec<Paced>,
+    /// Measured blocks of the window that lack the arrival from which to measure.
+    pub without_origin: u64,
     /// Those bytes by the node on whose CPUs it was; nodes without any are left out.
     pub moved_on: Vec<(NodeId, [u64; 5])>,
     /// The kernel's own numbers, read by the task at its end.
@@ -216,6 +231,15 @@ pub struct TaskRecord {
 pub struct MovedBytes {
     pub bytes: u64,
     pub ns: u64,
+}
+
+/// Rounds of a block that have times of their own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Paced {
+    /// In the whole run.
+    pub begun: u64,
+    /// In the window, those left out since their time had passed.
+    pub missed: u64,
 }
 
 /// The begin of a task.

@@ -176,10 +176,13 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
         checked_out: true,
         messages: Messages { sent, received },
         ready_ns: 0,
+        ready_delay_ns: 0,
         blocks: None,
         moved: Default::default(),
         moved_on: Vec::new(),
         begun: None,
+        paced: Vec::new(),
+        without_origin: 0,
         kernel: KernelCounts {
             nr_migrations: Reading::Value(9_000),
             voluntary_switches: Reading::Value(41_000),

@@ -7,11 +7,11 @@ use crate::base::{CpuId, Reading};
 use crate::host::Host;
 use crate::plan::{Plan, PlanCpu};
 use crate::record::Recording;
-use crate::record::recording::{End, PerPhase, SeriesKind, TaskRecord, Waiting};
+use crate::record::recording::{End, Failure, PerPhase, SeriesKind, TaskRecord, Waiting};
 use crate::report::{
     Harness, HostFacts, InstancePlacement, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA,
-    Trial, caveats, charged, checks, conditions, convergence, latency, memory_steps, metrics,
-    placement, preferred, sources, summary, sync, timeline, trial,
+    Trial, arrivals, caveats, charged, checks, conditions, convergence, latency, memory_steps,
+    metrics, placement, preferred, sources, summary, sync, timeline, trial,
 };
 use crate::sys::clock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -165,10 +165,11 @@ fn run(n: u32, case: &Case<'_>) -> Run {
     let recording = case.recording;
     let (end, end_detail) = end(&recording.end);
     let latency = latency::rows(case.plan, recording);
+    let arrivals = arrivals::all(case.plan, recording);
     let (checks, unchecked) = checks::all(case);
     let metrics = metrics::all(case);
     let conditions = conditions::all(case, &metrics);
-    let mut caveats = caveats::all(case, &latency);
+    let mut caveats = caveats::all(case, &latency, &arrivals);
     // First what the numbers are not of.
     caveats.splice(0..0, conditions::doubts(&conditions));
     Run {
@@ -184,6 +185,7 @@ fn run(n: u32, case: &Case<'_>) -> Run {
         metrics,
         caveats,
         latency,
+        arrivals,
         messages: case.messages.clone(),
         found_ready: case.found_ready,
         migrations: case.migrations.clone(),
@@ -210,10 +212,11 @@ fn end(end: &End) -> (&'static str, Option<String>) {
         End::TimeUp => ("time_up", None),
         End::Interrupted(signal) => ("interrupted", Some(format!("signal {signal}"))),
         End::Failed(failure) => {
-            let detail = format!(
-                "{} {}: step `{}`: {}: {}",
-                failure.team, failure.task_idx, failure.step, failure.call, failure.error
-            );
+            let Failure { team, task_idx, step, call, error } = failure;
+            let detail = match call.as_str() {
+                Failure::NO_CALL => format!("{team} {task_idx}: {error}"),
+                _ => format!("{team} {task_idx}: step `{step}`: {call}: {error}"),
+            };
             ("failed", Some(detail))
         }
         End::Stalled(waiting) => ("stalled", Some(stall(waiting))),
@@ -303,6 +306,18 @@ pub(super) fn harness_share(case: &Case<'_>) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::report::fixture;
+
+    #[test]
+    fn failures_in_words() {
+        let check = |step: &str, call: &str, expected: &str| {
+            let (team, error) = ("w".to_owned(), "oh".to_owned());
+            let (step, call) = (step.to_owned(), call.to_owned());
+            let failure = Failure { team, task_idx: 3, step, call, error };
+            assert_eq!(end(&End::Failed(failure)).1.as_deref(), Some(expected));
+        };
+        check("send c", "write", "w 3: step `send c`: write: oh");
+        check("unknown", Failure::NO_CALL, "w 3: oh");
+    }
 
     #[test]
     fn one_by_one_is_the_same_as_all_at_once() {

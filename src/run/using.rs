@@ -21,11 +21,35 @@ pub(super) struct Using<'a> {
 }
 
 enum Way<'a> {
-    Sweep { span: Span<'a>, access: Access },
-    Touch { span: Span<'a>, access: Access, pick: memory::Pick, count: u64 },
-    Chase { span: Span<'a>, count: u64, at: u64 },
-    Multiply { span: Span<'a>, count: u64 },
-    Stream { kernel: &'static Kernel, arrays: Arrays<'a> },
+    Sweep {
+        span: Span<'a>,
+        access: Access,
+    },
+    Touch {
+        span: Span<'a>,
+        access: Access,
+        pick: memory::Pick,
+        count: u64,
+    },
+    Chase {
+        span: Span<'a>,
+        count: u64,
+        at: u64,
+    },
+    Multiply {
+        span: Span<'a>,
+        count: u64,
+    },
+    /// `at` is the line from which to go on.
+    Allocate {
+        span: Span<'a>,
+        bytes: u64,
+        at: usize,
+    },
+    Stream {
+        kernel: &'static Kernel,
+        arrays: Arrays<'a>,
+    },
 }
 
 impl<'a> Using<'a> {
@@ -46,6 +70,7 @@ impl<'a> Using<'a> {
             }
             "chase" => Way::Chase { span, count, at: 0 },
             "multiply" => Way::Multiply { span, count },
+            "allocate" => Way::Allocate { span, bytes: count, at: 0 },
             verb => {
                 let kernel = stream::find(verb)?;
                 let other = |place_of: &Option<Slice>| match place_of {
@@ -82,7 +107,8 @@ impl<'a> Using<'a> {
             Way::Stream { arrays, .. } => {
                 stream::fill(arrays, between);
             }
-            Way::Sweep { .. } | Way::Touch { .. } | Way::Multiply { .. } => {}
+            Way::Sweep { .. } | Way::Touch { .. } | Way::Multiply { .. } | Way::Allocate { .. } => {
+            }
         }
     }
 
@@ -100,6 +126,9 @@ impl<'a> Using<'a> {
                 memory::multiply(*span, *count, between);
             }
             Way::Chase { span, count, at } => *at = memory::chase(*span, *count, *at, between),
+            Way::Allocate { span, bytes, at } => {
+                *at = memory::allocate(*span, *bytes, *at, between);
+            }
             Way::Stream { kernel, arrays } => {
                 memory::stream(kernel, arrays, between);
             }

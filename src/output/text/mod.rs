@@ -3,6 +3,7 @@
 //! Must not know: how numbers came about. Each file has sections; this one has their order.
 //! Several runs are printed as a summary and the details of the median run.
 
+mod arrivals;
 mod bandwidth;
 mod charged;
 mod chart;
@@ -19,6 +20,13 @@ mod trust;
 use crate::output::{NARROWEST, Options, OutputError};
 use crate::report::Report;
 
+pub(crate) use layout::wrapped;
+
+/// A metric's value as the report has it.
+pub(crate) fn value(key: &str, value: f64, unit: &str) -> String {
+    layout::plain(&layout::metric(key, value, unit))
+}
+
 pub(super) fn render(report: &Report, options: &Options) -> Result<String, OutputError> {
     let width = options.width.max(NARROWEST);
     let mut sections = vec![headline::head(report, width)];
@@ -28,6 +36,7 @@ pub(super) fn render(report: &Report, options: &Options) -> Result<String, Outpu
         sections.extend(memory::trials(report, width));
         sections.extend(runs::which(report, run, width));
         sections.push(headline::result(report, run, width));
+        sections.extend(arrivals::section(run, width));
         sections.extend(latency::sections(run, width));
         sections.push(sync::section(run, width));
         sections.extend(memory::sections(run, width));

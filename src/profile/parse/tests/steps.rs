@@ -19,6 +19,10 @@ fn steps() {
         &["3 unknown step `recieve` (did you mean `receive`?)"],
     );
     check_step(
+        "{ sleep = \"3 h\" }",
+        &["14 unknown unit `h` (units are ns, us, ms, s, min, B, kB, MB, GB, KiB, MiB, GiB, %)"],
+    );
+    check_step(
         "{ send = \"inbox[me]\", receive = \"one\" }",
         &["23 a step does one thing, not `send` and `receive` (make it two steps)"],
     );
@@ -59,8 +63,9 @@ fn blocks_and_amounts() {
     check_step(
         "{ bytes = 3 }",
         &["1 the step has no verb (verbs are send, receive, wake, wait, repeat, forever, during, \
-           spawn, join, sweep, touch, chase, copy, scale, add, triad, barrier, lock, commit, \
-           safepoint, collect, pause, measure, and what burns or passes time)"],
+           spawn, join, sweep, touch, chase, allocate, copy, scale, add, triad, barrier, lock, \
+           commit, safepoint, collect, pause, measure, active, choose, every, arrive, and what \
+           burns or passes time)"],
     );
     check_step(
         "{ forever = [ { spin = 0 } ] }, { spin = 0 }",
