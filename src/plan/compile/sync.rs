@@ -21,7 +21,7 @@ impl Compiler<'_> {
             SyncVerb::Barrier => self.push_sync(object, Act::Pass, span),
             SyncVerb::Commit => self.push_sync(object, Act::Commit, span),
             SyncVerb::Ask => {
-                let measure = self.measure_number(&format!("{}_batch", it.at.channel.text));
+                let measure = self.measure_number(&format!("{}_batch_wait", it.at.channel.text));
                 self.push_sync(object, Act::Ask { measure }, span);
             }
             SyncVerb::Serve => self.push_sync(object, Act::Serve, span),
