@@ -95,6 +95,12 @@ pub const METRICS: &[Metric] = &[
     )
     .of(Of::Measure),
     row(
+        "asks_per_s",
+        "1/s",
+        Higher,
+        "who asked at a desk and was let go in the window, per second",
+    ),
+    row(
         "commits_per_s",
         "1/s",
         Higher,

@@ -26,6 +26,8 @@ pub const BUILTINS: &[Builtin] = &[
         by_word: None,
         text: include_str!("../../profiles/hackbench.toml"),
     },
+    Builtin { name: "schbench", by_word: None, text: include_str!("../../profiles/schbench.toml") },
+    Builtin { name: "mix", by_word: None, text: include_str!("../../profiles/mix.toml") },
     Builtin {
         name: "who-moves",
         by_word: None,

@@ -55,6 +55,7 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         "add_bytes_per_s" => stream(case, Moved::Add),
         "triad_bytes_per_s" => stream(case, Moved::Triad),
         "wakeups_per_s" => waits(case).and_then(|()| per_s(wakeups.count(), case)),
+        "asks_per_s" => sync_per_s("desk", |it| it.led.window, case),
         "commits_per_s" => sync_per_s("commit", |it| it.passes.window, case),
         "lock_acquisitions_per_s" => sync_per_s("lock", |it| it.passes.window, case),
         "pauses_per_s" => sync_per_s("safepoint", |it| it.leads, case),

@@ -231,7 +231,7 @@ pub struct Arrivals {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SyncRow {
     pub name: String,
-    /// `barrier`, `lock`, `commit`, `safepoint`.
+    /// `barrier`, `lock`, `commit`, `desk`, `safepoint`.
     pub sort: String,
     /// The kind of that sort; of a sort without kinds the sort.
     pub kind: String,
@@ -251,7 +251,8 @@ pub struct SyncRow {
     /// Of a lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub releases: Option<u64>,
-    /// Of a commit: groups that this team led, and the commits in them.
+    /// Of a commit: groups that this team led, and the commits in them. Of a desk: batches that it
+    /// served, and the asks in them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

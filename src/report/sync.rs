@@ -48,8 +48,8 @@ fn row(record: &SyncRecord, case: &Case<'_>) -> Option<SyncRow> {
         wait_share: (had_ns > 0.0).then(|| waited_ns / had_ns),
         rounds: of("barrier", record.leads).filter(|_| object.has_rounds()),
         releases: of("lock", record.leads),
-        groups: of("commit", record.leads),
-        grouped: of("commit", record.led.window),
+        groups: of("commit", record.leads).or(of("desk", record.leads)),
+        grouped: of("commit", record.led.window).or(of("desk", record.led.window)),
         pauses: of("safepoint", record.leads),
         unit: "ns".to_owned(),
         min: waits.min(),
@@ -69,10 +69,13 @@ pub(super) fn wakeups(syncs: &[SyncRecord]) -> u64 {
     syncs.iter().map(|record| record.slept - record.unstamped.min(record.slept)).sum()
 }
 
-/// Whether the team helps in pauses of the object.
+/// Whether the team lets others through and is not let through itself: it helps in pauses, or
+/// serves.
 fn helps(case: &Case<'_>, record: &SyncRecord) -> bool {
     let team = case.plan.teams.get(record.team);
-    team.is_some_and(|team| team.acts_at(record.object as u32).any(|act| *act == Act::Pause))
+    team.is_some_and(|team| {
+        team.acts_at(record.object as u32).any(|act| matches!(act, Act::Pause | Act::Serve))
+    })
 }
 
 /// Nobody comes through whom nobody lets through, and in a run that did all its steps everybody who
@@ -85,7 +88,7 @@ pub(super) fn conserved(case: &Case<'_>) -> Outcome {
     let mut sums = Vec::new();
     for (index, object) in case.plan.syncs.iter().enumerate() {
         let its = || case.recording.syncs.iter().filter(|record| record.object == index);
-        // Who helps in a pause is not let go by its end.
+        // Who helps in a pause is not let go by its end, nor who serves by those who ask.
         let comes = |it: &&SyncRecord| !helps(case, it);
         let passes: u64 = its().filter(comes).map(|record| record.passes.total()).sum();
         let led: u64 = its().map(|record| record.led.total()).sum();
