@@ -16,6 +16,7 @@ mod outputs;
 mod param;
 mod plan;
 mod progress;
+mod ramp;
 mod report;
 mod run;
 mod sink;

@@ -5,6 +5,7 @@
 use crate::base::nearest::nearest;
 use crate::base::unit;
 use crate::cli::error::Error;
+use crate::cli::ramp::Ramp;
 use crate::metric;
 use crate::profile::Profile;
 use crate::report::{Latency, Report, SCHEMA};
@@ -29,12 +30,15 @@ pub struct Points {
     /// The parameter; each report has its value among its params.
     pub name: String,
     pub points: Vec<Report>,
+    /// The points by the names that the profile gives them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<Ramp>,
 }
 
 impl Document {
     pub fn new(name: &str, points: Vec<Report>) -> Document {
-        let name = name.to_string();
-        Document { schema: SCHEMA, sweep: Points { name, points } }
+        let (name, ramp) = (name.to_string(), Ramp::of(name, &points));
+        Document { schema: SCHEMA, sweep: Points { name, points, ramp } }
     }
 }
 
@@ -89,8 +93,9 @@ fn values(list: &str) -> Vec<String> {
     list.split(outside).map(|value| value.trim().to_string()).collect()
 }
 
-/// One line for each point: the profile's result, and how long its wakeups took.
-pub fn table(name: &str, points: &[Report]) -> String {
+/// One line for each point: the profile's result, and how long its wakeups took; then its rows.
+pub fn table(sweep: &Points) -> String {
+    let Points { name, points, ramp } = sweep;
     let primary = points.iter().find_map(|point| point.profile.primary.clone());
     let result = primary.unwrap_or_else(|| "messages_per_s".to_string());
     let mut rows = vec![[
@@ -102,7 +107,8 @@ pub fn table(name: &str, points: &[Report]) -> String {
         "p99".to_string(),
     ]];
     rows.extend(points.iter().map(|point| row(name, &result, point)));
-    head(name, points) + &aligned(&rows) + &gap(name, &result, points)
+    let named = ramp.as_ref().map_or(String::new(), |ramp| format!("\n{}", ramp.text()));
+    head(name, points) + &aligned(&rows) + &gap(name, &result, points) + &named
 }
 
 /// What the columns are taken from.

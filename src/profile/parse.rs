@@ -9,6 +9,7 @@ mod damage;
 mod memory;
 mod number;
 mod param;
+mod ramp;
 mod reader;
 mod steps;
 mod sync;
@@ -129,6 +130,7 @@ impl Reader<'_> {
             warmup: self.number(table, "warmup", Scope::Profile),
             watch: self.watch(table),
             conditions: self.conditions(table),
+            ramp: self.ramp(table),
             channels,
             memory,
             processes,

@@ -189,6 +189,14 @@ fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
             ratio(woken as f64, received, "it received no message in the window")
         }
         "*_runnable" => runnable(case, &Kernel::of_team(&case.recording.tasks, team)),
+        "*_runnable_unpaused" => {
+            let held = sync::held_share(case, team)?;
+            let runnable = runnable(case, &Kernel::of_team(&case.recording.tasks, team))?;
+            match held < 1.0 {
+                true => Ok(runnable / (1.0 - held)),
+                false => Err("its tasks were held all the time".to_owned()),
+            }
+        }
         _ => Err("this version does not compute it".to_owned()),
     }
 }

@@ -44,6 +44,7 @@ pub use trial::Trial;
 
 use crate::base::Relation;
 use crate::metric::Better;
+use crate::plan::RampPlan;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -90,6 +91,9 @@ pub struct ProfileFacts {
     pub seed: u64,
     /// The metric that is the profile's result.
     pub primary: Option<String>,
+    /// How the points of a sweep are called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<RampPlan>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

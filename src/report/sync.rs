@@ -4,11 +4,11 @@
 //! Must not know: how a wakeup is told from a wait; the recording says so.
 
 use crate::plan::{Act, SyncPlan, SyncSort};
-use crate::record::recording::{End, SeriesKind, SyncRecord};
+use crate::record::recording::{End, Series, SeriesKind, SyncRecord};
 use crate::report::checks::Outcome::{self, Broken, Holds, Untested};
 use crate::report::histogram::{Histogram, P50, P90, P95, P99, P999};
 use crate::report::judge::Case;
-use crate::report::{SyncRow, latency};
+use crate::report::{NO_SYNC, SyncRow, latency};
 
 /// A row for each team and object, in the order of the teams.
 pub(super) fn rows(case: &Case<'_>) -> Vec<SyncRow> {
@@ -121,6 +121,40 @@ pub(super) fn explained(case: &Case<'_>) -> Outcome {
         total += passes;
     }
     Holds(format!("{total} passes in the window, each with its wait"))
+}
+
+/// The part of the window in which safepoints held all tasks of a team: from when the last mutator
+/// had parked to when all were let go, on average over copies.
+pub(super) fn held_share(case: &Case<'_>, team: usize) -> Result<f64, String> {
+    let of_team = case.plan.teams.get(team).ok_or("there is no such team")?;
+    let mutates =
+        |object: &u32| of_team.acts_at(*object).any(|act| matches!(act, Act::Poll | Act::Collect));
+    let names: Vec<&str> = (0..case.plan.syncs.len() as u32)
+        .filter(mutates)
+        .map(|object| case.plan.syncs[object as usize].name.as_str())
+        .collect();
+    if names.is_empty() {
+        return Err(NO_SYNC.to_owned());
+    }
+    let sum_ns = |wanted: fn(&SeriesKind) -> Option<&String>| {
+        let is_it =
+            |series: &Series| wanted(&series.kind).is_some_and(|it| names.contains(&it.as_str()));
+        let histogram = latency::merged(case.recording, is_it);
+        histogram.mean().unwrap_or(0.0) * histogram.count() as f64
+    };
+    let paused_ns = sum_ns(|kind| match kind {
+        SeriesKind::Pause(name) => Some(name),
+        _ => None,
+    });
+    let stopping_ns = sum_ns(|kind| match kind {
+        SeriesKind::ToSafepoint(name) => Some(name),
+        _ => None,
+    });
+    let window_ns = case.recording.window_ns as f64 * f64::from(case.plan.copies);
+    match window_ns > 0.0 {
+        true => Ok((paused_ns - stopping_ns) / window_ns),
+        false => Err("the measured window has no length".to_owned()),
+    }
 }
 
 /// What teams did at all objects of a sort in the window; `None` without any.
