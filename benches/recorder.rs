@@ -125,6 +125,7 @@ fn memory(cpus: &[(u32, Place)]) -> Memory {
             measures: vec!["block".to_owned()],
             syncs: Vec::new(),
             pauses: Vec::new(),
+            paces: 0,
         }],
         n_tasks: 1,
         channels: Vec::new(),
@@ -172,8 +173,9 @@ fn hot_path(table: &Table, clock: Clock, current: CurrentCpu) {
     table.short("look, and record a wakeup", || {
         recorder.look(Since::Running);
         let waiting_since = recorder.now();
-        recorder
-            .received(waiting_since, || Some(Stamp { ticks: waiting_since, cpu: current.get() }));
+        recorder.received(waiting_since, || {
+            Some(Stamp { ticks: waiting_since, cpu: current.get(), origin: 0 })
+        });
     });
     table.short("look, and record a message found ready", || {
         recorder.look(Since::Running);

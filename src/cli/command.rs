@@ -170,10 +170,16 @@ fn run_args() -> [Arg; 8] {
         .default_value("1")
         .help_heading(RUN_HEADING)
         .help("Run this often; every run is kept in the report (1 to 1000)");
-    let sweep =
-        Arg::new("sweep").long("sweep").value_name("NAME=V1,V2,..").help_heading(RUN_HEADING).help(
+    let sweep = Arg::new("sweep")
+        .long("sweep")
+        .value_name("NAME=V1,A..B,..")
+        .help_heading(RUN_HEADING)
+        .help(
             "Run for each value of a parameter in turn; values are expressions, as in \
-             groups=1,cpus/2,cpus. Text has one line for each, JSON is one document",
+             groups=1,cpus/2,cpus, and ranges: 1..cpus, 1..64:4 (steps of 4), 1..64*2 \
+             (doubling). groups=topology is 1, 2, the CPUs of an LLC and of a node, 1/4, 1/3, \
+             1/2, 2/3, all and twice the CPUs, and around imb_numa_nr, the kernel's limit of \
+             imbalance between nodes. Text has one line for each, JSON is one document",
         );
     let json = Arg::new("json").long("json").value_name("FILE").help_heading(OUTPUT_HEADING).help(
         "Store the report as JSON, rewritten as a whole after every run; - prints it to \

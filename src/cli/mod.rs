@@ -15,6 +15,7 @@ mod list;
 mod outputs;
 mod param;
 mod plan;
+mod points;
 mod progress;
 mod ramp;
 mod report;

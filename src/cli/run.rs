@@ -122,7 +122,7 @@ impl Order {
             let title = format!("{} {}={value}", profile.name, sweep.name);
             Ok(Point { title, plan: Plan::new(profile, host, &overrides)? })
         };
-        sweep.values.iter().map(point).collect()
+        sweep.points(profile, host)?.iter().map(point).collect()
     }
 }
 

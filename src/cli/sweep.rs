@@ -1,17 +1,19 @@
-//! `--sweep groups=1,2,4`: its points, its one document, and its table.
+//! `--sweep groups=1,2..8*2,cpus`: its points, its one document, and its table.
 //!
 //! Must not know: how a point is run.
 
 use crate::base::nearest::nearest;
 use crate::base::unit;
 use crate::cli::error::Error;
+use crate::cli::points;
 use crate::cli::ramp::Ramp;
+use crate::host::Host;
 use crate::metric;
-use crate::profile::Profile;
+use crate::profile::{ParamValue, Profile};
 use crate::report::{Latency, Report, SCHEMA};
 use serde::{Deserialize, Serialize};
 
-/// A parameter, and the values to run with in turn.
+/// A parameter, and the values to run with in turn, as they were typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sweep {
     pub name: String,
@@ -46,7 +48,7 @@ impl Sweep {
     /// Reads `name=v1,v2`; commas within brackets belong to a value, as in `min(2, cpus)`.
     pub fn parse(text: &str) -> Result<Sweep, Error> {
         let refuse = |why: &str| {
-            let form = "a sweep is written as groups=1,2,4";
+            let form = "a sweep is written as groups=1,2,4, groups=1..cpus or groups=topology";
             Err(Error::Usage(format!("--sweep `{text}` {why}; {form}")))
         };
         let Some((name, list)) = text.split_once('=') else {
@@ -91,6 +93,26 @@ fn values(list: &str) -> Vec<String> {
         c == ',' && depth == 0
     };
     list.split(outside).map(|value| value.trim().to_string()).collect()
+}
+
+impl Sweep {
+    /// What it comes to on this machine: each value once, in the order of the list.
+    pub fn points(&self, profile: &Profile, host: &Host) -> Result<Vec<String>, Error> {
+        let param = profile.params.iter().find(|param| param.name == self.name);
+        let is_word = param.is_some_and(|it| matches!(it.value, ParamValue::Word { .. }));
+        if is_word {
+            return Ok(self.values.clone());
+        }
+        let mut points: Vec<String> = Vec::new();
+        for item in &self.values {
+            for value in points::values(item, host)? {
+                if !points.contains(&value) {
+                    points.push(value);
+                }
+            }
+        }
+        Ok(points)
+    }
 }
 
 /// One line for each point: the profile's result, and how long its wakeups took; then its rows.

@@ -63,6 +63,21 @@ impl Topology {
     }
 }
 
+impl Topology {
+    /// Tasks on a node up to which the load balancer lets nodes be unequal: an eighth of a node's
+    /// CPUs if it has one LLC, else the number of its LLCs (kernel/sched/topology.c,
+    /// build_sched_domains, v6.12). Of all online CPUs, since scheduling domains have them all; of
+    /// the node that has most, and the nearest level of nodes.
+    pub fn imb_numa_nr(&self) -> u32 {
+        let all: CpuList = self.cpus.iter().map(|cpu| cpu.id).collect();
+        let facts = self.facts(&all);
+        match facts.cpus_per_node / facts.cpus_per_llc.max(1) {
+            0 | 1 => (facts.cpus_per_node / 8).max(1),
+            llcs => llcs,
+        }
+    }
+}
+
 /// How many different keys there are, and how often the commonest comes.
 fn groups<T: Eq + Hash>(keys: impl Iterator<Item = T>) -> (u32, u32) {
     let mut sizes: HashMap<T, u32> = HashMap::new();

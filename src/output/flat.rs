@@ -4,7 +4,7 @@
 //! measured is `null`. Must not know: units for people.
 
 use crate::output::{Options, OutputError};
-use crate::report::{Latency, Migrations, Report, Run, Sourced, SyncRow};
+use crate::report::{Arrivals, Latency, Migrations, Report, Run, Sourced, SyncRow};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
@@ -26,6 +26,9 @@ pub(super) fn render(report: &Report, _: &Options) -> Result<String, OutputError
         times_and_metrics(&mut lines, run);
         for row in &run.latency {
             latency(&mut lines, row);
+        }
+        for (number, row) in run.arrivals.iter().enumerate() {
+            arrivals(&mut lines, number, row);
         }
         counts(&mut lines, run);
         run.sync.iter().for_each(|row| sync(&mut lines, row));
@@ -117,6 +120,21 @@ fn latency(lines: &mut Lines, row: &Latency) {
     lines.known(key("p999"), row.p999);
     lines.known(key("max"), row.max);
     lines.known(key("mean"), row.mean);
+}
+
+/// By number: the name of a step is no part of a path.
+fn arrivals(lines: &mut Lines, number: usize, row: &Arrivals) {
+    let key = |part: &str| format!("arrivals.{number}.{part}");
+    lines.put(key("team"), &row.team);
+    lines.put(key("at"), &row.at);
+    lines.put(key("offered_per_s"), row.offered_per_s);
+    lines.known(key("achieved_per_s"), row.achieved_per_s);
+    lines.put(key("arrivals"), row.arrivals);
+    lines.put(key("missed"), row.missed);
+    lines.known(key("lateness_p50_ns"), row.lateness.p50);
+    lines.known(key("lateness_p99_ns"), row.lateness.p99);
+    lines.known(key("lateness_p999_ns"), row.lateness.p999);
+    lines.known(key("lateness_max_ns"), row.lateness.max);
 }
 
 fn memory_steps(lines: &mut Lines, run: &Run) {

@@ -393,7 +393,7 @@ fn notes(profile: &Profile, channels: &[ChannelWords], teams: &[TeamPart]) -> Ve
         if team.program.ops.is_empty() {
             notes.push(format!("team `{}` has nothing to do", team.name));
         }
-        if team.program.ops.iter().filter_map(Op::work).any(|kind| kind.sleeps) {
+        if team.program.ops.iter().any(Op::sleeps) {
             let name = &team.name;
             notes.push(format!(
                 "team `{name}` sleeps with a timer slack of 1 ns, not the usual 50 us"

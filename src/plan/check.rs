@@ -5,7 +5,7 @@
 
 use super::traffic::{Side, Traffic, UNBOUNDED, Visit};
 use super::{ChannelPlan, FirstTouch, Form, MemoryPlan, Op, ProcessPlan, Sharing, SyncPlan};
-use super::{TeamPlan, memory, space, spawn, sync};
+use super::{TeamPlan, flow, memory, space, spawn, sync};
 use crate::profile::{Fault, Profile, Span};
 use crate::step::channel::{KINDS, Kind, Shape, find};
 
@@ -56,6 +56,7 @@ pub(super) fn check(pattern: &Pattern, faults: &mut Vec<Fault>, notes: &mut Vec<
         }
     }
     spawn::check(pattern, faults);
+    flow::check(pattern, faults);
     regions(pattern, faults, notes);
     ways(pattern, faults);
     sync::check(pattern, faults, notes);
@@ -408,7 +409,7 @@ fn ends(pattern: &Pattern, faults: &mut Vec<Fault>) {
     }
     for (team, spans) in pattern.teams.iter().zip(pattern.spans) {
         let mut ops = team.ops.iter().zip(spans);
-        let forever = ops.find(|(op, _)| matches!(op, Op::Forever { .. }));
+        let forever = ops.find(|(op, _)| op.is_endless());
         if let (false, Some((_, span))) = (team.background, forever) {
             let message = format!("the run would never end: team `{}` goes on for ever", team.name);
             faults.push(Fault::new(span.clone(), message).with_help(help));

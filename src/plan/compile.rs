@@ -3,13 +3,17 @@
 //! What does nothing is left out: loops of no rounds, work of no amount. Must not know: members;
 //! whatever depends on `me` is checked in `traffic.rs`.
 
+mod flow;
+
 use super::number::{self, Wanted};
 use super::resolve::{ChannelWords, message_size};
 use super::scope::{Scope, unknown_word};
 use super::{Amount, Op, Pick, Slice, SyncPlan, Use};
 use crate::base::Unit;
 use crate::profile::keys::{NUMBER_MAX, VERBS};
-use crate::profile::{self, Action, Address, Expr, Fault, Profile, Span, Step, Which, Word};
+use crate::profile::{
+    self, Action, Address, Expr, Fault, Profile, Span, Spread, Step, Which, Word,
+};
 use crate::step::{memory, work};
 
 mod sync;
@@ -65,6 +69,36 @@ enum Flow {
     NeverEnds,
 }
 
+/// Begin and end of a measure block.
+fn measure_ops(name: &Word, measure: u32, from_arrival: bool) -> (Op, Op) {
+    let flow = |flow| Op::Flow(Box::new(flow));
+    match from_arrival {
+        true => (
+            flow(super::flow::Flow::Request { measure: name.text.clone() }),
+            flow(super::flow::Flow::Answered { measure }),
+        ),
+        false => (Op::Measure { measure }, Op::EndMeasure { measure }),
+    }
+}
+
+/// What the count of a step on memory must be.
+pub(super) fn count_wanted(verb: &str) -> Wanted {
+    match verb {
+        "allocate" => Wanted::new("the bytes of `allocate`", Unit::Bytes, 0.0, NUMBER_MAX),
+        _ => Wanted::new("the count of accesses", Unit::Count, 0.0, NUMBER_MAX),
+    }
+}
+
+/// The verb of a step that does not end.
+fn endless_verb(action: &Action) -> &'static str {
+    let Action::Flow(flow) = action else { return "forever" };
+    match **flow {
+        profile::Flow::Every { .. } => "every",
+        profile::Flow::Arrive { .. } => "arrive",
+        _ => "choose",
+    }
+}
+
 struct Compiler<'a> {
     around: &'a Around<'a>,
     faults: &'a mut Vec<Fault>,
@@ -84,13 +118,16 @@ impl Compiler<'_> {
         }
         self.depth += 1;
         let mut flow = Flow::GoesOn;
+        let mut before = "";
         for step in steps {
             if flow == Flow::NeverEnds {
-                let message = "this step is never reached: the `forever` before it does not end";
+                let message =
+                    format!("this step is never reached: the `{before}` before it does not end");
                 self.faults.push(Fault::new(step.span.clone(), message));
                 break;
             }
             flow = self.step(step);
+            before = endless_verb(&step.action);
         }
         self.depth -= 1;
         flow
@@ -113,6 +150,7 @@ impl Compiler<'_> {
                 Flow::GoesOn
             }
             Action::Repeat { count, steps } => self.repeat(count, steps, &step.span),
+            Action::Flow(flow) => self.flow(flow, &step.span),
             Action::During { time, steps } => self.during(time, steps, &step.span),
             Action::Spawn { team } => {
                 if let Some(team) = self.team(team, "spawned") {
@@ -135,9 +173,11 @@ impl Compiler<'_> {
                 self.block(Op::Forever { end: 0 }, steps, &step.span);
                 Flow::NeverEnds
             }
-            Action::Measure { name, steps } => self.measure(name, steps, &step.span),
-            Action::Act { verb, amount } => {
-                self.work(verb, amount, &step.span);
+            Action::Measure { name, from, steps } => {
+                self.measure(name, from.is_some(), steps, &step.span)
+            }
+            Action::Act { verb, amount, spread } => {
+                self.work(verb, amount, spread.as_ref(), &step.span);
                 Flow::GoesOn
             }
         }
@@ -203,7 +243,8 @@ impl Compiler<'_> {
     fn is_whole(&mut self, it: &profile::Use, span: &Span) -> bool {
         let verb = it.verb.text.as_str();
         let on_memory = |verb: &str| {
-            ["sweep", "touch", "chase"].contains(&verb) || memory::stream::find(verb).is_some()
+            ["sweep", "touch", "chase", "allocate"].contains(&verb)
+                || memory::stream::find(verb).is_some()
         };
         let mut rows = VERBS.iter().filter(|row| on_memory(row.verb));
         let Some(row) = rows.clone().find(|row| row.verb == verb) else {
@@ -212,8 +253,12 @@ impl Compiler<'_> {
             self.faults.push(unknown_word("step on memory", verb, &it.verb.span, known));
             return false;
         };
-        let given =
-            [("from", it.from.is_some()), ("and", it.and.is_some()), ("count", it.count.is_some())];
+        let given = [
+            ("from", it.from.is_some()),
+            ("and", it.and.is_some()),
+            ("count", it.count.is_some()),
+            ("bytes", it.bytes.is_some()),
+        ];
         let needs = |key: &str| row.options.iter().any(|option| option.key == key);
         let missing = given.iter().find(|(key, is_given)| needs(key) && !is_given);
         if let Some((key, _)) = missing {
@@ -242,8 +287,8 @@ impl Compiler<'_> {
         };
         let halo = number(&it.halo, &share("`halo`", 1.0));
         let skew = number(&it.skew, &share("`skew`", 10.0));
-        let wanted = Wanted::new("the count of accesses", Unit::Count, 0.0, NUMBER_MAX);
-        let count = match &it.count {
+        let wanted = count_wanted(&it.verb.text);
+        let count = match it.bytes.as_ref().or(it.count.as_ref()) {
             Some(count) => number::amount(count, &wanted, scope, self.faults),
             None => Some(Amount::Fixed(1)),
         };
@@ -315,11 +360,7 @@ impl Compiler<'_> {
         let again = Op::Again { begin: begin as u32 };
         self.push(again, span);
         let after = self.program.ops.len() as u32;
-        if let Op::Loop { end, .. } | Op::During { end, .. } | Op::Forever { end } =
-            &mut self.program.ops[begin]
-        {
-            *end = after;
-        }
+        self.program.ops[begin].set_end(after);
         flow
     }
 
@@ -328,7 +369,7 @@ impl Compiler<'_> {
         self.program.spans.truncate(begin);
     }
 
-    fn measure(&mut self, name: &Word, steps: &[Step], span: &Span) -> Flow {
+    fn measure(&mut self, name: &Word, from_arrival: bool, steps: &[Step], span: &Span) -> Flow {
         let known = self.program.measures.iter().position(|it| *it == name.text);
         let measure = known.unwrap_or_else(|| {
             self.program.measures.push(name.text.clone());
@@ -338,7 +379,8 @@ impl Compiler<'_> {
             let message = format!("measure `{}` is inside itself", name.text);
             self.faults.push(Fault::new(name.span.clone(), message));
         }
-        self.push(Op::Measure { measure }, span);
+        let (head, end) = measure_ops(name, measure, from_arrival);
+        self.push(head, span);
         self.measuring.push(measure);
         let flow = self.steps(steps);
         self.measuring.pop();
@@ -346,11 +388,11 @@ impl Compiler<'_> {
             let message = format!("measure `{}` never ends: put it inside `forever`", name.text);
             self.faults.push(Fault::new(name.span.clone(), message));
         }
-        self.push(Op::EndMeasure { measure }, span);
+        self.push(end, span);
         flow
     }
 
-    fn work(&mut self, verb: &Word, amount: &Expr, span: &Span) {
+    fn work(&mut self, verb: &Word, amount: &Expr, spread: Option<&Spread>, span: &Span) {
         let word = self.around.scope.word(verb);
         let Some(kind) = work::find(word) else {
             let verbs = VERBS.iter().map(|row| row.verb);
@@ -359,11 +401,13 @@ impl Compiler<'_> {
             return;
         };
         let wanted = Wanted::new(format!("`{word}`"), kind.unit, 0.0, NUMBER_MAX);
-        match number::amount(amount, &wanted, self.around.scope, self.faults) {
+        let amount = number::amount(amount, &wanted, self.around.scope, self.faults);
+        let spread = spread.and_then(|spread| self.spread(spread));
+        match amount {
             None | Some(Amount::Fixed(0)) => {}
             Some(amount) => {
                 let kind = kind.name.to_owned();
-                self.push(Op::Work { kind, amount }, span);
+                self.push(Op::Work { kind, amount, spread }, span);
             }
         }
     }

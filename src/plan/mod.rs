@@ -11,6 +11,7 @@ mod cgroups;
 mod check;
 mod compile;
 mod error;
+pub mod flow;
 mod hash;
 mod machine;
 mod memory;
@@ -40,7 +41,6 @@ use crate::base::{CpuId, CpuList, NodeId, Place};
 use crate::host::Host;
 use crate::profile::Profile;
 use crate::profile::expr::Node;
-use crate::step::work;
 use serde::{Deserialize, Serialize};
 
 /// What the command line sets besides the profile; texts as they were typed.
@@ -269,6 +269,12 @@ pub enum Op {
         time: Amount,
         end: u32,
     },
+    /// Who does what follows, and which of it.
+    Flow(Box<flow::Flow>),
+    /// Past the block that ends at `end`.
+    Leave {
+        end: u32,
+    },
     /// Start the tasks of a team, in this copy.
     Spawn {
         team: u32,
@@ -291,13 +297,17 @@ pub enum Op {
     Work {
         kind: String,
         amount: Amount,
+        /// Else it is the same each time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spread: Option<flow::Spread>,
     },
 }
 
 /// A step on memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Use {
-    /// `sweep`, `touch`, `chase`, or the name of a row of `step::memory::stream::KERNELS`.
+    /// `sweep`, `touch`, `chase`, `allocate`, or the name of a row of
+    /// `step::memory::stream::KERNELS`.
     pub verb: String,
     pub at: Slice,
     pub from: Option<Slice>,
@@ -306,7 +316,7 @@ pub struct Use {
     pub access: String,
     /// Share of the next slice that belongs to it.
     pub halo: f64,
-    /// Number of accesses.
+    /// Number of accesses, or bytes taken.
     pub count: Amount,
     /// Exponent of a Zipf distribution; `None`: all lines alike.
     pub skew: Option<f64>,
@@ -416,16 +426,6 @@ impl Plan {
     /// The line of the profile that an operation of a team comes from.
     pub fn line(&self, team: usize, op: usize) -> Option<u32> {
         self.lines.get(team)?.get(op).copied()
-    }
-}
-
-impl Op {
-    /// The row of the work that it is, if it is one.
-    pub fn work(&self) -> Option<&'static work::Kind> {
-        match self {
-            Op::Work { kind, .. } => work::find(kind),
-            _ => None,
-        }
     }
 }
 

@@ -21,6 +21,7 @@ impl Plan {
         let team = |team: &super::TeamPlan| layout::Team {
             receives: team.receives || !team.syncs().is_empty(),
             measures: team.measures.clone(),
+            paces: team.ops.iter().filter_map(super::Op::paced).count(),
             syncs: sync_names(self, team),
             pauses: pauses(self, team),
         };
@@ -28,7 +29,11 @@ impl Plan {
             cpus: self.cpus.iter().map(cpu).collect(),
             teams: self.teams.iter().map(team).collect(),
             n_tasks: self.n_tasks() as usize,
-            channels: self.channels.iter().map(channel_spec).collect(),
+            channels: self
+                .channels
+                .iter()
+                .map(|it| channel_spec(it, self.traces_origins()))
+                .collect(),
             sync_bytes: self.syncs.iter().map(|it| it.state_bytes(self.cpu_numbers())).collect(),
             copies: self.copies as usize,
             spaces: self.n_spaces(),
@@ -37,6 +42,10 @@ impl Plan {
         }
     }
 }
+
+/// Entries of a ring whose stamps tell when requests arrived: of a message behind so many others,
+/// that is lost. One has 128 KiB.
+const ORIGINS: usize = 4096;
 
 /// The objects that a team comes to.
 fn sync_names(plan: &Plan, team: &TeamPlan) -> Vec<String> {
@@ -51,13 +60,15 @@ fn pauses(plan: &Plan, team: &TeamPlan) -> Vec<String> {
     objects.map(|object| plan.syncs[object as usize].name.clone()).collect()
 }
 
-fn channel_spec(plan: &ChannelPlan) -> layout::Channel {
+fn channel_spec(plan: &ChannelPlan, origins: bool) -> layout::Channel {
     let kind = channel::find(&plan.kind);
+    let stamp_bytes = if origins { stamp::LONG_BYTES } else { stamp::BYTES };
     let alone = plan.wakers <= 1 && plan.wakees <= 1;
     let in_message = kind.is_some_and(|kind| kind.payload)
-        && plan.bytes as usize >= stamp::BYTES
+        && plan.bytes as usize >= stamp_bytes
         && (alone || plan.bytes <= WRITTEN_WHOLE);
-    let entries = (plan.wakees.max(1) as usize).next_power_of_two();
+    let least = if origins { ORIGINS } else { 1 };
+    let entries = (plan.wakees as usize).max(least).next_power_of_two();
     layout::Channel {
         count: plan.count as usize,
         state_bytes: kind.map_or(0, |kind| kind.state_bytes),

@@ -4,6 +4,7 @@
 //! host; a plan that was sent somewhere prints the same there.
 
 use super::check::{shape, shape_name};
+use super::flow::Flow;
 use super::traffic::{self, Traffic};
 use super::{
     Amount, ChannelPlan, FirstTouch, Form, HugePages, MemoryPlan, MemoryPolicy, Op, Pick, Plan,
@@ -273,15 +274,22 @@ fn program(team: &TeamPlan, plan: &Plan, lines: &mut Lines) {
         lines.line(depth, "(nothing)");
     }
     for op in &team.ops {
+        let ends = matches!(op, Op::Flow(flow) if matches!(**flow, Flow::Answered { .. }));
         match op {
-            Op::Again { .. } | Op::EndMeasure { .. } => depth -= 1,
+            _ if ends => depth -= 1,
+            Op::Again { .. } | Op::EndMeasure { .. } | Op::Leave { .. } => depth -= 1,
             Op::Sync(it) if !it.act.comes() => depth -= 1,
             _ => lines.line(depth, &step(op, team, plan)),
         }
         if matches!(
             op,
-            Op::Loop { .. } | Op::During { .. } | Op::Forever { .. } | Op::Measure { .. }
-        ) {
+            Op::Loop { .. }
+                | Op::During { .. }
+                | Op::Forever { .. }
+                | Op::Measure { .. }
+                | Op::Flow(_)
+        ) && !ends
+        {
             depth += 1;
         }
         if let Op::Sync(it) = op {
@@ -299,19 +307,21 @@ fn step(op: &Op, team: &TeamPlan, plan: &Plan) -> String {
         Op::Receive { channel, pick, bytes } => {
             format!("receive {}", message(&plan.channels[*channel as usize], pick, *bytes))
         }
-        Op::Loop { count, .. } => format!("repeat {}", amount(count, Unit::Count)),
-        Op::During { time, .. } => format!("during {}", amount(time, Unit::Time)),
+        Op::Loop { count, .. } => format!("repeat {}", count.shown(Unit::Count)),
+        Op::During { time, .. } => format!("during {}", time.shown(Unit::Time)),
         Op::Spawn { team } => format!("spawn {}", plan.teams[*team as usize].name),
         Op::Join { team } => format!("join {}", plan.teams[*team as usize].name),
         Op::Use(it) => use_of_memory(it, plan),
         Op::Sync(it) => sync::step(it, plan),
         Op::Forever { .. } => "forever".to_owned(),
         Op::Measure { measure } => format!("measure {}", team.measures[*measure as usize]),
-        Op::Work { kind, amount } => {
+        Op::Work { kind, amount, spread } => {
             let unit = op.work().map_or(Unit::Count, |kind| kind.unit);
-            format!("{kind} {}", self::amount(amount, unit))
+            let spread = spread.as_ref().map(|it| format!(", {}, cv {}", it.of, it.cv));
+            format!("{kind} {}{}", amount.shown(unit), spread.unwrap_or_default())
         }
-        Op::Again { .. } | Op::EndMeasure { .. } => String::new(),
+        Op::Flow(flow) => flow.words(),
+        Op::Again { .. } | Op::EndMeasure { .. } | Op::Leave { .. } => String::new(),
     }
 }
 
@@ -321,7 +331,7 @@ fn message(channel: &ChannelPlan, pick: &Pick, bytes: u32) -> String {
         Pick::Next => "[next]".to_owned(),
         Pick::Any => "[any]".to_owned(),
         Pick::At(_) if channel.count == 1 => String::new(),
-        Pick::At(index) => format!("[{}]", amount(index, Unit::Count)),
+        Pick::At(index) => format!("[{}]", index.shown(Unit::Count)),
     };
     format!("{}{which}{}", channel.name, size(channel, bytes))
 }
@@ -330,7 +340,7 @@ fn use_of_memory(it: &Use, plan: &Plan) -> String {
     let place = |slice: &Slice| {
         let name = &plan.memory[slice.region as usize].name;
         match &slice.slice {
-            Pick::At(at) => format!("{name}[{}]", amount(at, Unit::Count)),
+            Pick::At(at) => format!("{name}[{}]", at.shown(Unit::Count)),
             _ => name.clone(),
         }
     };
@@ -340,9 +350,12 @@ fn use_of_memory(it: &Use, plan: &Plan) -> String {
             text.push_str(&format!(", {word} {}", place(other)));
         }
     }
+    if it.verb == "allocate" {
+        return format!("{text}, {}", it.count.shown(Unit::Bytes));
+    }
     let random = it.verb == "touch" || it.verb == "chase";
     if random {
-        text.push_str(&format!(", {} times", amount(&it.count, Unit::Count)));
+        text.push_str(&format!(", {} times", it.count.shown(Unit::Count)));
     }
     if it.from.is_none() && it.verb != "chase" {
         text.push_str(&format!(", {}", it.access));
@@ -410,11 +423,13 @@ fn region(region: &MemoryPlan) -> String {
     format!("{}: {slices}{size}, first touched by {touch}{policies}{huge}{shared}", region.name)
 }
 
-/// The step's number, as far as it is the same for all members.
-fn amount(amount: &Amount, unit: Unit) -> String {
-    match amount {
-        Amount::Fixed(number) => unit::exact(*number as f64, unit),
-        Amount::PerMember(node) => node.to_string(),
+impl Amount {
+    /// The number with its unit, or the expression that differs by member.
+    pub(super) fn shown(&self, unit: Unit) -> String {
+        match self {
+            Amount::Fixed(number) => unit::exact(*number as f64, unit),
+            Amount::PerMember(node) => node.to_string(),
+        }
     }
 }
 

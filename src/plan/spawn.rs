@@ -80,12 +80,7 @@ fn spawned(
             "spawn from a team that starts at the gate",
         );
     }
-    let inside = |op: &Op| match op {
-        Op::Loop { end, .. } | Op::During { end, .. } | Op::Forever { end } => {
-            spawn.op < *end as usize
-        }
-        _ => false,
-    };
+    let inside = |op: &Op| op.end().is_some_and(|end| spawn.op < end as usize);
     if spawn.team.ops[..spawn.op].iter().any(inside) {
         fault(
             format!("team `{name}` is spawned in a loop"),
@@ -129,7 +124,7 @@ fn joins(pattern: &Pattern, faults: &mut Vec<Fault>) {
 
 fn is_endless(team: &TeamPlan) -> bool {
     // Of a team in the foreground it is told anyway.
-    team.background && team.ops.iter().any(|op| matches!(op, Op::Forever { .. }))
+    team.background && team.ops.iter().any(Op::is_endless)
 }
 
 /// Something that happens once.

@@ -317,8 +317,7 @@ impl Plan {
             SyncSort::Commit { by, .. } => by == "sleep",
             _ => false,
         };
-        let mut kinds = team.ops.iter().filter_map(Op::work);
-        kinds.any(|kind| kind.sleeps) || team.syncs().iter().any(flushes)
+        team.ops.iter().any(Op::sleeps) || team.syncs().iter().any(flushes)
     }
 
     /// The number of a team's first member among those of an object.

@@ -1,6 +1,7 @@
 //! Plans of whole profiles on made-up machines: what they hold, and what stands against them.
 
 mod faults;
+mod flow_faults;
 mod memory_faults;
 mod plans;
 mod processes;

@@ -4,6 +4,8 @@
 //! factor; and a team whose members do the same only once. One copy stands for all. Must not
 //! know: kinds, limits.
 
+use super::compile;
+use super::flow::{self, Choice, Flow};
 use super::number::{self, Wanted};
 use super::{Amount, ChannelPlan, Op, Pick, Plan, TeamPlan};
 use crate::base::Unit;
@@ -180,6 +182,7 @@ fn depends_on_member(ops: &[Op]) -> bool {
         Op::Work { amount, .. } => matches!(amount, Amount::PerMember(_)),
         Op::During { time, .. } => matches!(time, Amount::PerMember(_)),
         Op::Use(it) => matches!(it.count, Amount::PerMember(_)),
+        Op::Flow(flow) => flow::depends_on_member(flow),
         _ => false,
     })
 }
@@ -233,9 +236,20 @@ impl Walk<'_> {
                     around.push((*end as usize, UNBOUNDED));
                 }
                 Op::Use(it) => {
-                    let wanted = Wanted::new("the count of accesses", Unit::Count, 0.0, NUMBER_MAX);
+                    let wanted = compile::count_wanted(&it.verb);
                     self.number(at, &it.count, me, &wanted);
                 }
+                Op::Flow(flow) => match self.rounds_of(at, flow, me) {
+                    Some(0) => {
+                        at = op.end().map_or(at + 1, |end| end as usize);
+                        continue;
+                    }
+                    Some(n) => {
+                        around.extend(op.end().map(|end| (end as usize, rounds.saturating_mul(n))));
+                    }
+                    None => {}
+                },
+                Op::Leave { .. } => {}
                 Op::Forever { end } => around.push((*end as usize, UNBOUNDED)),
                 Op::Send { channel, pick, .. } => {
                     let messages = rounds.saturating_mul(alike.into());
@@ -245,7 +259,7 @@ impl Walk<'_> {
                     let messages = rounds.saturating_mul(alike.into());
                     self.message(at, Direction::Received, *channel as usize, pick, me, messages);
                 }
-                Op::Work { kind, amount } => {
+                Op::Work { kind, amount, .. } => {
                     let unit = op.work().map_or(Unit::Count, |kind| kind.unit);
                     let wanted = Wanted::new(format!("`{kind}`"), unit, 0.0, NUMBER_MAX);
                     self.number(at, amount, me, &wanted);
@@ -263,6 +277,21 @@ impl Walk<'_> {
             at += 1;
         }
         self.meet(alike);
+    }
+
+    /// How often the member does the block, each time that it comes there.
+    fn rounds_of(&mut self, at: usize, flow: &Flow, me: u32) -> Option<u128> {
+        for (amount, wanted) in flow.amounts() {
+            self.number(at, amount, me, &wanted)?;
+        }
+        match flow {
+            Flow::Active { n, choose: Choice::Fixed, .. } => Some(u128::from(me < *n)),
+            Flow::Active { .. } | Flow::Choose { .. } | Flow::Arrive { .. } => Some(UNBOUNDED),
+            Flow::Every { count, .. } => {
+                Some(count.as_ref().map_or(UNBOUNDED, |count| count.of(me).into()))
+            }
+            Flow::Arm { .. } | Flow::Request { .. } | Flow::Answered { .. } => None,
+        }
     }
 
     fn number(&mut self, at: usize, amount: &Amount, me: u32, wanted: &Wanted) -> Option<u64> {

@@ -12,6 +12,7 @@ use crate::profile::{
 };
 use std::time::Duration;
 
+mod flow;
 mod sync;
 
 impl From<&str> for Word {
@@ -184,8 +185,7 @@ impl Profile {
 
     /// The profile as if read from the text that it prints as, or all that is wrong in it.
     pub fn checked(self) -> Result<Profile, Faults> {
-        let source = Source { path: String::new(), text: self.to_toml() };
-        Profile::parse(&self.name, source)
+        Profile::parse(&self.name, Source { path: String::new(), text: self.to_toml() })
     }
 }
 
@@ -405,8 +405,8 @@ impl Step {
     }
 
     pub fn measure(name: &str, steps: impl IntoIterator<Item = Step>) -> Step {
-        let steps = steps.into_iter().collect();
-        Action::Measure { name: Word::from(name), steps }.into()
+        let (name, steps) = (Word::from(name), steps.into_iter().collect());
+        Action::Measure { name, from: None, steps }.into()
     }
 
     pub fn during(time: impl Into<Expr>, steps: impl IntoIterator<Item = Step>) -> Step {
@@ -431,7 +431,18 @@ impl Step {
         let (from, and, access) = (None, None, None);
         let (halo, count, skew) = (None, None, None);
         let (verb, region) = (Word::from(verb), region.into());
-        Action::Use(Box::new(Use { verb, region, from, and, access, halo, count, skew })).into()
+        Action::Use(Box::new(Use {
+            verb,
+            region,
+            from,
+            and,
+            access,
+            halo,
+            count,
+            bytes: None,
+            skew,
+        }))
+        .into()
     }
 
     /// `read`, `write`, `modify` or `zero`. Means nothing for steps without memory.
@@ -444,6 +455,6 @@ impl Step {
 
     /// Burns or passes time: `spin`, `work`, `sleep`.
     pub fn act(verb: &str, amount: impl Into<Expr>) -> Step {
-        Action::Act { verb: Word::from(verb), amount: amount.into() }.into()
+        Action::Act { verb: Word::from(verb), amount: amount.into(), spread: None }.into()
     }
 }

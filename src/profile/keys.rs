@@ -22,6 +22,8 @@ pub enum Form {
     Texts,
     /// An array of steps.
     Steps,
+    /// An array of tables with these keys.
+    Tables(&'static [KeyRow]),
     /// A table of its own, with these keys; empty: the keys are names that the profile chooses.
     Table(&'static [KeyRow]),
 }
@@ -399,6 +401,14 @@ pub const MODES: &[&str] = &["read", "write"];
 pub const ACCESSES: &[&str] = &["read", "write", "modify", "zero"];
 /// Over what a team can be spread.
 pub const SPREADS: &[&str] = &["node", "llc", "core", "cpu"];
+/// Who does the steps of an `active` block.
+pub const CHOICES: &[&str] = &["fixed", "rotating", "random"];
+/// How a `choose` step goes about it.
+pub const DEALS: &[&str] = &["random", "deck"];
+/// How the arrivals of an `arrive` block come.
+pub const PATTERNS: &[&str] = &["poisson", "constant", "burst"];
+/// Since when a measure block takes its time.
+pub const ORIGINS: &[&str] = &["arrival"];
 /// Scheduling policies.
 pub const POLICIES: &[&str] = &["other", "batch", "idle", "fifo", "rr", "deadline", "ext"];
 
@@ -446,8 +456,88 @@ const MODE: KeyRow = row(
     "with others that read, or alone; for kinds that tell them apart",
 );
 const FROM: KeyRow = row("from", Form::Address, Required("\"b[me]\""), "what is read");
+const FROM_ARRIVAL: KeyRow = row(
+    "from",
+    Form::Word(ORIGINS),
+    Means("the begin of the steps"),
+    "since when: `arrival` is when the request was to arrive (`arrive`) that the task's last \
+     message belongs to",
+);
+const TAKEN: KeyRow = row(
+    "bytes",
+    number(Unit::Bytes, 0.0),
+    Required("\"64KiB\""),
+    "how much is taken, rounded up to cache lines",
+);
 const AND: KeyRow = row("and", Form::Address, Required("\"c[me]\""), "what is read besides");
 const STEPS: KeyRow = row("steps", Form::Steps, Required("[ ... ]"), "what is done in there");
+const CHOOSE: KeyRow = row(
+    "choose",
+    Form::Word(CHOICES),
+    Default("\"fixed\""),
+    "who: the first of the team; as many, beginning one further on in each round; or drawn anew in \
+     each round, the same for all. A round is how often the task has come here",
+);
+const DEAL: KeyRow = row(
+    "as",
+    Form::Word(DEALS),
+    Default("\"random\""),
+    "drawn each time, or dealt from a shuffled deck that has as many cards of each as it weighs",
+);
+
+const OFFSET: KeyRow =
+    row("offset", number(Unit::Time, 0.0), Default("0ns"), "time before the first round");
+const ROUNDS: KeyRow =
+    row("count", number(Unit::Count, 0.0), Means("until the run ends"), "number of rounds");
+const PATTERN: KeyRow = row(
+    "as",
+    Form::Word(PATTERNS),
+    Default("\"poisson\""),
+    "times between arrivals: exponential, equal, or equal between groups that arrive at once",
+);
+const BURST: KeyRow = row(
+    "burst",
+    number(Unit::Count, 1.0),
+    Default("32"),
+    "with `as = \"burst\"`, arrivals of a member at once",
+);
+const AWAKE: KeyRow = row(
+    "awake",
+    number(Unit::Time, 0.0),
+    Default("0ns"),
+    "time before an arrival that is spent spinning, not asleep",
+);
+
+/// The options of whatever burns or passes time.
+pub const ACT: &[KeyRow] = &[
+    row(
+        "spread",
+        Form::Word(&[]),
+        Means("each time the same"),
+        "how the amount, which is then the mean, varies: `lognormal`, `exponential`, `uniform`",
+    ),
+    row(
+        "cv",
+        Form::Number { unit: Some(Unit::Share), min: 0.0, max: 10.0 },
+        Means("0.5, of an exponential distribution 1"),
+        "its coefficient of variation, standard deviation over mean; of `uniform` at most 0.5625",
+    ),
+];
+
+/// The keys of an arm of `choose`.
+pub const ARM: &[KeyRow] = &[
+    row(
+        "weight",
+        Form::Number { unit: None, min: 0.0, max: WEIGHT_MAX },
+        Default("1"),
+        "how often it is chosen, against the others",
+    ),
+    STEPS,
+];
+
+/// The largest weight of an arm; and of all arms of a deck together, one card for each.
+pub const WEIGHT_MAX: f64 = 1e9;
+pub const DECK_MAX: f64 = 1000.0;
 
 /// The verbs that order, wake and wait. Whatever only burns or passes time is named by the rows
 /// of its mechanism.
@@ -537,6 +627,14 @@ pub const VERBS: &[VerbRow] = &[
         about: "load cache lines along a random cycle, each telling where the next is",
     },
     VerbRow {
+        verb: "allocate",
+        form: Form::Address,
+        options: &[TAKEN],
+        example: "{ allocate = \"area[me]\", bytes = \"64KiB\" }",
+        about: "zero the next piece of a slice, from the front again at its end, as an allocator \
+                does in its nursery; each task goes on where it was",
+    },
+    VerbRow {
         verb: "copy",
         form: Form::Address,
         options: &[FROM],
@@ -609,9 +707,38 @@ pub const VERBS: &[VerbRow] = &[
     VerbRow {
         verb: "measure",
         form: Form::Word(&[]),
-        options: &[STEPS],
+        options: &[FROM_ARRIVAL, STEPS],
         example: "{ measure = \"request\", steps = [ ... ] }",
         about: "time the steps: a histogram `request` and a rate `requests_per_s`",
+    },
+    VerbRow {
+        verb: "active",
+        form: Form::Number { unit: Some(Unit::Share), min: 0.0, max: 1.0 },
+        options: &[CHOOSE, STEPS],
+        example: "{ active = \"1/3\", choose = \"rotating\", steps = [ ... ] }",
+        about: "only this share of the team (rounded up) does the steps; the others go on behind",
+    },
+    VerbRow {
+        verb: "choose",
+        form: Form::Tables(ARM),
+        options: &[DEAL],
+        example: "{ choose = [ { weight = 9, steps = [ ... ] }, { steps = [ ... ] } ] }",
+        about: "do the steps of one of these",
+    },
+    VerbRow {
+        verb: "every",
+        form: number(Unit::Time, 1.0),
+        options: &[ROUNDS, OFFSET, STEPS],
+        example: "{ every = \"10ms\", steps = [ ... ] }",
+        about: "do the steps at equal distances of time; rounds whose time has passed are left out",
+    },
+    VerbRow {
+        verb: "arrive",
+        form: number(Unit::Count, 1.0),
+        options: &[PATTERN, BURST, AWAKE, STEPS],
+        example: "{ arrive = 2000, steps = [ ... ] }",
+        about: "do the steps so often a second, all members together, whether or not the last are \
+                done (open loop); what is late is made up for",
     },
 ];
 

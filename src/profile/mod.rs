@@ -11,6 +11,7 @@ mod build;
 pub mod catalogue;
 pub mod expr;
 pub mod fault;
+mod flow;
 pub mod keys;
 mod on;
 mod parse;
@@ -21,6 +22,7 @@ mod sync;
 pub use bind::{Bound, Setting, SettingError};
 pub use expr::{Expr, Span};
 pub use fault::{Fault, Faults};
+pub use flow::{Arm, Flow};
 pub use on::On;
 pub use sync::{Sort, SyncAct, SyncObject, SyncStep, SyncVerb};
 
@@ -291,6 +293,8 @@ pub enum Action {
     /// Time the steps: a response-time histogram `name` and the rate metric `{name}s_per_s`.
     Measure {
         name: Word,
+        /// `arrival`: the time begins when the request arrived, not with the steps.
+        from: Option<Word>,
         steps: Vec<Step>,
     },
     /// Until this time has passed (ns).
@@ -298,6 +302,8 @@ pub enum Action {
         time: Expr,
         steps: Vec<Step>,
     },
+    /// Who does steps, which, and when.
+    Flow(Box<Flow>),
     /// Start the threads of a team.
     Spawn {
         team: Word,
@@ -315,7 +321,18 @@ pub enum Action {
     Act {
         verb: Word,
         amount: Expr,
+        /// How the amount varies, which is then its mean.
+        spread: Option<Spread>,
     },
+}
+
+/// How an amount varies.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spread {
+    /// `lognormal`, `exponential`, `uniform`.
+    pub of: Word,
+    /// Coefficient of variation.
+    pub cv: Option<Expr>,
 }
 
 /// A step on memory.
@@ -333,6 +350,8 @@ pub struct Use {
     pub halo: Option<Expr>,
     /// Number of accesses.
     pub count: Option<Expr>,
+    /// Of `allocate`, how much is taken.
+    pub bytes: Option<Expr>,
     /// Exponent of a Zipf distribution.
     pub skew: Option<Expr>,
 }

@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod damage;
+mod flow;
 mod memory;
 mod number;
 mod param;

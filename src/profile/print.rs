@@ -6,8 +6,8 @@
 use crate::base::Unit;
 use crate::profile::keys::{FACTS, is_name};
 use crate::profile::{
-    Action, Address, Cgroup, Channel, Choice, Condition, Expr, Param, ParamValue, Process, Profile,
-    Ramp, Region, Step, Team, Use, Which, Word,
+    Action, Address, Arm, Cgroup, Channel, Choice, Condition, Expr, Flow, Param, ParamValue,
+    Process, Profile, Ramp, Region, Step, Team, Use, Which, Word,
 };
 use std::fmt::Write;
 
@@ -278,17 +278,62 @@ fn step(step: &Step, depth: usize) -> String {
             inline(&[("repeat", number(count)), ("steps", steps(inner, depth))])
         }
         Action::Forever { steps: inner } => inline(&[("forever", steps(inner, depth))]),
-        Action::Measure { name, steps: inner } => {
-            inline(&[("measure", word(name)), ("steps", steps(inner, depth))])
+        Action::Measure { name, from, steps: inner } => {
+            let mut fields = vec![("measure", word(name))];
+            fields.extend(from.as_ref().map(|from| ("from", word(from))));
+            fields.push(("steps", steps(inner, depth)));
+            inline(&fields)
         }
         Action::During { time, steps: inner } => {
             inline(&[("during", number(time)), ("steps", steps(inner, depth))])
         }
+        Action::Flow(flow) => print_flow(flow, depth),
         Action::Spawn { team } => inline(&[("spawn", word(team))]),
         Action::Join { team } => inline(&[("join", word(team))]),
         Action::Use(it) => use_of_memory(it),
         Action::Sync(it) => sync::step(it, depth),
-        Action::Act { verb, amount } => inline(&[(&key(&verb.text), number(amount))]),
+        Action::Act { verb, amount, spread } => {
+            let verb = key(&verb.text);
+            let mut fields = vec![(verb.as_str(), number(amount))];
+            fields.extend(spread.as_ref().map(|spread| ("spread", word(&spread.of))));
+            let cv = spread.as_ref().and_then(|spread| spread.cv.as_ref());
+            fields.extend(cv.map(|cv| ("cv", number(cv))));
+            inline(&fields)
+        }
+    }
+}
+
+fn print_flow(flow: &Flow, depth: usize) -> String {
+    match flow {
+        Flow::Active { share, choose, steps: inner } => inline(&[
+            ("active", number(share)),
+            ("choose", word(choose)),
+            ("steps", steps(inner, depth)),
+        ]),
+        Flow::Every { period, offset, count, steps: inner } => {
+            let mut fields = vec![("every", number(period))];
+            fields.extend(offset.as_ref().map(|offset| ("offset", number(offset))));
+            fields.extend(count.as_ref().map(|count| ("count", number(count))));
+            fields.push(("steps", steps(inner, depth)));
+            inline(&fields)
+        }
+        Flow::Arrive { rate, pattern, burst, awake, steps: inner } => {
+            let mut fields = vec![("arrive", number(rate)), ("as", word(pattern))];
+            fields.extend(burst.as_ref().map(|burst| ("burst", number(burst))));
+            fields.extend(awake.as_ref().map(|awake| ("awake", number(awake))));
+            fields.push(("steps", steps(inner, depth)));
+            inline(&fields)
+        }
+        Flow::Choose { arms, deal } => {
+            let indent = "    ".repeat(depth);
+            let arm = |arm: &Arm| {
+                let inner = steps(&arm.steps, depth + 1);
+                inline(&[("weight", number(&arm.weight)), ("steps", inner)])
+            };
+            let arms = arms.iter().map(|it| format!("{indent}    {},\n", arm(it)));
+            let arms = format!("[\n{}{indent}]", arms.collect::<String>());
+            inline(&[("choose", arms), ("as", word(deal))])
+        }
     }
 }
 
@@ -299,6 +344,7 @@ fn use_of_memory(it: &Use) -> String {
     fields.extend(it.from.as_ref().map(|from| ("from", address(from))));
     fields.extend(it.and.as_ref().map(|and| ("and", address(and))));
     fields.extend(it.count.as_ref().map(|count| ("count", number(count))));
+    fields.extend(it.bytes.as_ref().map(|bytes| ("bytes", number(bytes))));
     fields.extend(it.access.as_ref().map(|access| ("access", word(access))));
     fields.extend(it.halo.as_ref().map(|halo| ("halo", number(halo))));
     fields.extend(it.skew.as_ref().map(|skew| ("skew", number(skew))));

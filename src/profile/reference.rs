@@ -6,8 +6,8 @@
 use crate::base::unit;
 use crate::profile::expr::Function;
 use crate::profile::keys::{
-    Absent, BARRIER, CGROUP, CHANNEL, COMMIT, CONDITION, DEADLINE, FACTS, Form, KeyRow, LOCK,
-    MEMBER, MEMORY, NUMBER_MAX, PARAM, PROCESS, PROFILE, RAMP, TEAM, UCLAMP, VERBS,
+    ACT, ARM, Absent, BARRIER, CGROUP, CHANNEL, COMMIT, CONDITION, DEADLINE, FACTS, Form, KeyRow,
+    LOCK, MEMBER, MEMORY, NUMBER_MAX, PARAM, PROCESS, PROFILE, RAMP, TEAM, UCLAMP, VERBS,
 };
 use crate::profile::parse::described_range;
 
@@ -26,6 +26,8 @@ pub fn tables() -> Vec<(&'static str, String)> {
         ("lock-keys", keys(LOCK)),
         ("commit-keys", keys(COMMIT)),
         ("verb-options", options()),
+        ("act-keys", keys(ACT)),
+        ("arm-keys", keys(ARM)),
         ("team-keys", keys(TEAM)),
         ("uclamp-keys", keys(UCLAMP)),
         ("deadline-keys", keys(DEADLINE)),
@@ -94,12 +96,17 @@ fn form(form: &Form) -> String {
         Form::Switch => "`true`, `false`".to_owned(),
         Form::Texts => "array of words".to_owned(),
         Form::Steps => "array of steps".to_owned(),
+        Form::Tables(rows) => format!("array of tables: {}", keys_of(rows)),
         Form::Table([]) => "table".to_owned(),
         Form::Table(rows) => {
-            let keys: Vec<&str> = rows.iter().map(|row| row.key).collect();
-            format!("table: {}", quoted(&keys))
+            format!("table: {}", keys_of(rows))
         }
     }
+}
+
+fn keys_of(rows: &[KeyRow]) -> String {
+    let keys: Vec<&str> = rows.iter().map(|row| row.key).collect();
+    quoted(&keys)
 }
 
 fn quoted(words: &[&str]) -> String {

@@ -5,7 +5,7 @@
 use super::layout::Layout;
 use super::memory::{Kernel, Memory, TaskState};
 use super::recording::{
-    Begun, KernelCounts, Messages, Migrations, MovedBytes, PerPhase, Series, SeriesKind,
+    Begun, KernelCounts, Messages, Migrations, MovedBytes, Paced, PerPhase, Series, SeriesKind,
     SyncRecord, TaskRecord, TeamRecord,
 };
 use crate::base::bucket::BUCKETS;
@@ -159,6 +159,8 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord>
             ready_ns: slot.ready.load(Relaxed),
             blocks: blocks(memory, number, clock),
             moved: moved(memory, number, clock),
+            paced: paced(memory, number, id.team),
+            without_origin: slot.without_origin.load(Relaxed),
             moved_on: moved_on(memory, number),
             begun: begun(memory, number, clock),
             kernel: kernel_counts(memory, number),
@@ -199,6 +201,14 @@ fn moved(memory: &Memory, task: usize, clock: Clock) -> [MovedBytes; 5] {
         bytes: bytes.load(Relaxed),
         ns: clock.ns(ticks.load(Relaxed)),
     })
+}
+
+fn paced(memory: &Memory, task: usize, team: usize) -> Vec<Paced> {
+    let layout = &memory.layout.teams[team];
+    let counts = memory.paces(task, layout.n_paces).iter();
+    let paced = counts
+        .map(|[begun, missed]| Paced { begun: begun.load(Relaxed), missed: missed.load(Relaxed) });
+    paced.collect()
 }
 
 fn moved_on(memory: &Memory, task: usize) -> Vec<(NodeId, [u64; 5])> {
@@ -297,6 +307,7 @@ mod tests {
             measures: Vec::new(),
             syncs: Vec::new(),
             pauses: Vec::new(),
+            paces: 0,
         };
         let spec = Spec {
             cpus: Vec::new(),

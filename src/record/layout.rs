@@ -9,7 +9,7 @@
 //! shard: counters of each team | histogram of each series
 //! ```
 
-use super::memory::{Control, Extremes, MovedOnNode, SyncCounts, TaskSlot, TeamShard};
+use super::memory::{Control, Extremes, MovedOnNode, PaceCount, SyncCounts, TaskSlot, TeamShard};
 use super::recording::SeriesKind;
 use super::stamp;
 use crate::base::bucket::BUCKETS;
@@ -48,6 +48,8 @@ pub struct Team {
     /// Whether it waits on channels, so that it has wakeups to record.
     pub receives: bool,
     pub measures: Vec<String>,
+    /// Number of its blocks whose rounds have times of their own.
+    pub paces: usize,
     /// The sync objects that it comes to.
     pub syncs: Vec<String>,
     /// The safepoints in whose pauses it helps.
@@ -74,6 +76,8 @@ pub struct Layout {
     pub slot_stride: usize,
     /// From the start of a slot to the bytes of memory steps by node.
     pub moved_on: usize,
+    /// The same of the counts of its paced blocks.
+    pub paces: usize,
     /// The nodes of the CPUs, sorted; none in a run without regions, which moves no bytes.
     pub moved_nodes: Vec<NodeId>,
     /// From the start of a slot to what its task did at sync objects.
@@ -110,6 +114,8 @@ pub struct TeamLayout {
     pub found_ready: u16,
     pub between_migrations: u16,
     pub first_measure: u16,
+    pub first_lateness: u16,
+    pub n_paces: usize,
     /// Waits at its sync objects, in their order.
     pub first_wait: u16,
     pub n_syncs: usize,
@@ -130,15 +136,17 @@ impl Layout {
             n_series += team.kinds.len();
             teams.push(team);
         }
-        let most_series = teams.iter().map(|team| team.kinds.len()).max().unwrap_or(0);
 
         let regions = size_of::<Control>().next_multiple_of(64);
         let n_region_words = spec.n_regions * spec.spaces;
         let slots = regions + (n_region_words * 8).next_multiple_of(64);
         let moved_nodes = if spec.n_regions > 0 { nodes(&spec.cpus) } else { Vec::new() };
+        let most_series = teams.iter().map(|team| team.kinds.len()).max().unwrap_or(0);
         let moved_on = size_of::<TaskSlot>() + most_series * size_of::<Extremes>();
         let moved_bytes = moved_nodes.len() * size_of::<MovedOnNode>();
-        let sync_counts = (moved_on + moved_bytes).next_multiple_of(64);
+        let paces = moved_on + moved_bytes;
+        let most_paces = spec.teams.iter().map(|team| team.paces).max().unwrap_or(0);
+        let sync_counts = (paces + most_paces * size_of::<PaceCount>()).next_multiple_of(64);
         let most_syncs = teams.iter().map(|team| team.n_syncs).max().unwrap_or(0);
         let slot_stride = sync_counts + most_syncs * size_of::<SyncCounts>();
         let mut at = slots + spec.n_tasks * slot_stride;
@@ -172,6 +180,7 @@ impl Layout {
             slots,
             slot_stride,
             moved_on,
+            paces,
             moved_nodes,
             sync_counts,
             channels,
@@ -239,6 +248,8 @@ impl TeamLayout {
         }
         let first_measure = kinds.len() as u16;
         kinds.extend(team.measures.iter().cloned().map(SeriesKind::Measure));
+        let first_lateness = kinds.len() as u16;
+        kinds.extend((0..team.paces as u16).map(SeriesKind::Lateness));
         let first_wait = kinds.len() as u16;
         kinds.extend(team.syncs.iter().cloned().map(SeriesKind::Wait));
         let first_pause = kinds.len() as u16;
@@ -253,6 +264,8 @@ impl TeamLayout {
             found_ready,
             between_migrations: 0,
             first_measure,
+            first_lateness,
+            n_paces: team.paces,
             first_wait,
             n_syncs: team.syncs.len(),
             first_pause,
@@ -285,12 +298,13 @@ mod tests {
         Spec {
             cpus: vec![cpu(0, 0, 0, 0), cpu(1, 1, 0, 0)],
             teams: vec![
-                Team { receives: true, measures: vec![], syncs: vec![], pauses: vec![] },
+                Team { receives: true, measures: vec![], syncs: vec![], pauses: vec![], paces: 0 },
                 Team {
                     receives: false,
                     measures: vec!["round_trip".to_owned()],
                     syncs: vec!["phase".to_owned(), "log".to_owned()],
                     pauses: vec!["gc".to_owned()],
+                    paces: 1,
                 },
             ],
             n_tasks,
@@ -336,8 +350,8 @@ mod tests {
     fn series_of_teams_are_apart() {
         let layout = Layout::new(spec(1));
         let kinds: Vec<usize> = layout.teams.iter().map(|team| team.kinds.len()).collect();
-        assert_eq!(kinds, [1 + 1 + 4, 1 + 1 + 2 + 2]);
+        assert_eq!(kinds, [1 + 1 + 4, 1 + 1 + 1 + 2 + 2]);
         assert_eq!(layout.teams[1].first_series, 6);
-        assert_eq!(layout.n_series, 12);
+        assert_eq!(layout.n_series, 13);
     }
 }

@@ -115,6 +115,8 @@ plain! {
         pub last_block: AtomicU64,
         /// In the window, by [`Moved`]: bytes, and the time it took (ticks).
         pub moved: [[AtomicU64; 2]; 5],
+        /// In the window: measured blocks of which it was not known when their request arrived.
+        pub without_origin: AtomicU64,
         /// The kernel's numbers at its end by [`Kernel`], and the state of each: see
         /// `gather::state_word`.
         pub kernel: [AtomicU64; Kernel::N],
@@ -189,6 +191,10 @@ impl Moved {
         }
     }
 }
+
+/// What a task keeps of a block whose rounds have times of their own: rounds begun in the whole
+/// run, and rounds of the window that were left out.
+pub type PaceCount = [AtomicU64; 2];
 
 plain! {
     /// What a task did at one sync object; the first two by [`Phase`], the others in the window.
@@ -297,6 +303,12 @@ impl Memory {
     pub fn extremes(&self, task: usize, n_series: usize) -> &[Extremes] {
         let slot = self.layout.slots + task * self.layout.slot_stride;
         self.shared.slice(slot + size_of::<TaskSlot>(), n_series)
+    }
+
+    /// By the number of a paced block within the task's team.
+    pub fn paces(&self, task: usize, n_paces: usize) -> &[PaceCount] {
+        let slot = self.layout.slots + task * self.layout.slot_stride;
+        self.shared.slice(slot + self.layout.paces, n_paces)
     }
 
     /// By the layout's nodes.

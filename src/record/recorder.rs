@@ -5,10 +5,12 @@
 //! between finding its CPU and counting there. Must not know: channels, plans, what is done between
 //! two calls.
 
+mod paced;
+
 use super::layout::{NO_SERIES, TeamLayout};
 use super::memory::{
-    Control, Extremes, Memory, Moved, MovedOnNode, Phase, SyncCounts, TaskSlot, TeamShard,
-    WAIT_BITS,
+    Control, Extremes, Memory, Moved, MovedOnNode, PaceCount, Phase, SyncCounts, TaskSlot,
+    TeamShard, WAIT_BITS,
 };
 use super::stamp::Stamp;
 use crate::base::bucket::{self, BUCKETS};
@@ -108,6 +110,7 @@ pub struct Recorder<'a> {
     control: &'a Control,
     slot: &'a TaskSlot,
     extremes: &'a [Extremes],
+    paces: &'a [PaceCount],
     moved_on: &'a [MovedOnNode],
     syncs: &'a [SyncCounts],
     team: usize,
@@ -134,6 +137,7 @@ impl<'a> Recorder<'a> {
             control: memory.control(),
             slot: memory.slot(task),
             extremes: memory.extremes(task, layout.kinds.len()),
+            paces: memory.paces(task, layout.n_paces),
             moved_on: memory.moved_on(task),
             syncs: memory.sync_counts(task, layout.n_syncs),
             team,
@@ -200,7 +204,7 @@ impl<'a> Recorder<'a> {
             self.migrated(Since::Running, cpu, ticks);
         }
         self.now = None;
-        Stamp { ticks, cpu }
+        Stamp { ticks, cpu, origin: 0 }
     }
 
     /// Counts a message that is about to be sent.
@@ -395,7 +399,11 @@ impl<'a> Recorder<'a> {
         if series == NO_SERIES {
             return;
         }
-        let ns = self.shared.clock.ns(to.saturating_sub(from));
+        self.enter(cpu, series, self.shared.clock.ns(to.saturating_sub(from)));
+    }
+
+    #[inline(always)]
+    fn enter(&self, cpu: u32, series: u16, ns: u64) {
         let at = (self.layout.first_series + series as usize) * BUCKETS + bucket::index(ns);
         self.shared.cpu_shard(cpu).histograms[at].fetch_add(1, Relaxed);
         let [least, most, sum] = &self.extremes[series as usize];

@@ -114,6 +114,9 @@ pub enum SeriesKind {
     BetweenMigrations,
     /// Response time of a `measure` block of this name.
     Measure(String),
+    /// From the time at which a round of a paced block was to begin until it did; the number is
+    /// that of the block in its team.
+    Lateness(u16),
     /// From coming to the sync object of this name until through, whether or not there was a wait.
     Wait(String),
     /// Of the safepoint of this name: from asking for a pause to letting all go, and until all had
@@ -205,6 +208,10 @@ pub struct TaskRecord {
     pub blocks: Option<[u64; 2]>,
     /// What it used of memory in the window, by `record::memory::Moved`.
     pub moved: [MovedBytes; 5],
+    /// By its blocks whose rounds have times of their own.
+    pub paced: Vec<Paced>,
+    /// Measured blocks of the window that lack the arrival from which to measure.
+    pub without_origin: u64,
     /// Those bytes by the node on whose CPUs it was; nodes without any are left out.
     pub moved_on: Vec<(NodeId, [u64; 5])>,
     /// The kernel's own numbers, read by the task at its end.
@@ -216,6 +223,15 @@ pub struct TaskRecord {
 pub struct MovedBytes {
     pub bytes: u64,
     pub ns: u64,
+}
+
+/// Rounds of a block that have times of their own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Paced {
+    /// In the whole run.
+    pub begun: u64,
+    /// In the window, those left out since their time had passed.
+    pub missed: u64,
 }
 
 /// The begin of a task.

@@ -20,10 +20,15 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 pub struct Stamp {
     pub ticks: u64,
     pub cpu: u32,
+    /// When the request arrived that the message belongs to (ticks); 0 if it belongs to none.
+    pub origin: u64,
 }
 
 /// Bytes of a message that a stamp takes; smaller messages use a ring.
 pub const BYTES: usize = 16;
+
+/// The same of one with its origin, which only runs that measure from arrivals have.
+pub const LONG_BYTES: usize = 24;
 
 impl Stamp {
     /// Writes it into the start of a message of at least [`BYTES`].
@@ -34,6 +39,13 @@ impl Stamp {
         message[12..16].copy_from_slice(&self.check().to_ne_bytes());
     }
 
+    /// The same with the origin, into a message of at least [`LONG_BYTES`].
+    #[inline(always)]
+    pub fn write_long(self, message: &mut [u8]) {
+        self.write(message);
+        message[16..24].copy_from_slice(&self.origin.to_ne_bytes());
+    }
+
     /// As two words, for a place of somebody else's.
     #[inline(always)]
     pub fn words(self) -> [u64; 2] {
@@ -42,7 +54,7 @@ impl Stamp {
 
     #[inline(always)]
     pub fn of_words([ticks, cpu]: [u64; 2]) -> Stamp {
-        Stamp { ticks, cpu: cpu as u32 }
+        Stamp { ticks, cpu: cpu as u32, origin: 0 }
     }
 
     /// What tells a stamp from the middle of a message: messages of several wakers can be mixed on
@@ -53,10 +65,11 @@ impl Stamp {
     }
 
     /// What stands beside the ticks of message `number` in a ring: the CPU, and a check of all
-    /// three.
+    /// three and the origin.
     #[inline(always)]
     fn rest(self, number: u64) -> u64 {
-        u64::from(self.check() ^ number as u32) << 32 | u64::from(self.cpu)
+        let origin = (self.origin ^ (self.origin >> 32)) as u32;
+        u64::from(self.check() ^ number as u32 ^ origin.rotate_left(16)) << 32 | u64::from(self.cpu)
     }
 
     /// Reads what [`Stamp::write`] wrote; `None` if there is no stamp, or not a whole one.
@@ -65,8 +78,15 @@ impl Stamp {
         let ticks = u64::from_ne_bytes(message[..8].try_into().ok()?);
         let cpu = u32::from_ne_bytes(message[8..12].try_into().ok()?);
         let check = u32::from_ne_bytes(message[12..16].try_into().ok()?);
-        let stamp = Stamp { ticks, cpu };
+        let stamp = Stamp { ticks, cpu, origin: 0 };
         (check == stamp.check()).then_some(stamp)
+    }
+
+    /// Reads what [`Stamp::write_long`] wrote.
+    #[inline(always)]
+    pub fn read_long(message: &[u8]) -> Option<Stamp> {
+        let origin = u64::from_ne_bytes(message[16..24].try_into().ok()?);
+        Stamp::read(message).map(|stamp| Stamp { origin, ..stamp })
     }
 }
 
@@ -84,7 +104,7 @@ pub fn ring_bytes(entries: usize) -> usize {
 #[derive(Debug)]
 pub struct Ring<'a, W = AtomicU64> {
     header: &'a [W],
-    /// Number of the message plus one (0: free), ticks, [`Stamp::rest`], unused.
+    /// Number of the message plus one (0: free), ticks, [`Stamp::rest`], origin.
     entries: &'a [[W; 4]],
 }
 
@@ -103,11 +123,12 @@ impl<W: Word<u64>> Ring<'_, W> {
     #[inline]
     pub fn post(&self, stamp: Stamp) {
         let number = self.header[0].fetch_add(1, Relaxed);
-        let [tag, ticks, rest, _] = self.entry(number);
+        let [tag, ticks, rest, origin] = self.entry(number);
         // Pairs with the Release in `take`: what stood here was read.
         if tag.load(Acquire) == 0 {
             ticks.store(stamp.ticks, Relaxed);
             rest.store(stamp.rest(number), Relaxed);
+            origin.store(stamp.origin, Relaxed);
             // Pairs with the Acquire in `take`.
             tag.store(number + 1, Release);
         }
@@ -119,15 +140,16 @@ impl<W: Word<u64>> Ring<'_, W> {
         // AcqRel: who claims a message knows what those before it knew, which is that this one is
         // posted, though the one it waited for may have been claimed by another.
         let number = self.header[TAKEN].fetch_add(1, AcqRel);
-        let [tag, ticks, rest, _] = self.entry(number);
+        let [tag, ticks, rest, origin] = self.entry(number);
         let found = tag.load(Acquire);
         if found == 0 || found > number + 1 {
             return None;
         }
         let (ticks, rest) = (ticks.load(Relaxed), rest.load(Relaxed));
+        let origin = origin.load(Relaxed);
         // Also of a message before this one, whose stamp came too late for it.
         tag.store(0, Release);
-        let stamp = Stamp { ticks, cpu: rest as u32 };
+        let stamp = Stamp { ticks, cpu: rest as u32, origin };
         // Two wakers write here at once if one is interrupted in `post` while others send n
         // messages.
         (found == number + 1 && rest == stamp.rest(number)).then_some(stamp)
@@ -149,8 +171,13 @@ mod tests {
     #[test]
     fn a_message_carries_its_stamp() {
         let mut message = [b'-'; 100];
-        Stamp { ticks: 7, cpu: 1500 }.write(&mut message);
-        assert_eq!(Stamp::read(&message), Some(Stamp { ticks: 7, cpu: 1500 }));
+        let stamp = Stamp { ticks: 7, cpu: 1500, origin: 5 };
+        stamp.write_long(&mut message);
+        assert_eq!(Stamp::read_long(&message), Some(stamp));
+        assert_eq!(Stamp::read(&message), Some(Stamp { origin: 0, ..stamp }));
+        message[16] = b'-';
+        stamp.write(&mut message);
+        assert_eq!(message[16], b'-', "a short stamp leaves the rest");
         assert_eq!(Stamp::read(&message[1..]), None);
         assert_eq!(Stamp::read(&[b'-'; 16]), None);
         assert_eq!(Stamp::read(&[0; 16]), None);
@@ -165,9 +192,11 @@ mod tests {
         for act in acts.chars() {
             if act == '+' {
                 posted += 1;
-                ring.post(Stamp { ticks: posted, cpu: 0 });
+                ring.post(Stamp { ticks: posted, cpu: 0, origin: posted });
             } else {
-                found.push(ring.take().map(|stamp| stamp.ticks));
+                let stamp = ring.take();
+                assert!(stamp.is_none_or(|stamp| stamp.origin == stamp.ticks));
+                found.push(stamp.map(|stamp| stamp.ticks));
             }
         }
         found
@@ -205,7 +234,7 @@ mod tests {
         }
 
         fn send(&self, ticks: u64) {
-            self.ring().post(Stamp { ticks, cpu: ticks as u32 });
+            self.ring().post(Stamp { ticks, cpu: ticks as u32, origin: ticks });
             self.sent.fetch_add(1, Release);
         }
 
@@ -214,8 +243,8 @@ mod tests {
             while self.sent.load(Acquire) <= before {
                 yield_now();
             }
-            self.ring().take().map(|Stamp { ticks, cpu }| {
-                assert_eq!(ticks, u64::from(cpu), "halves of two stamps");
+            self.ring().take().map(|Stamp { ticks, cpu, origin }| {
+                assert_eq!([ticks; 2], [u64::from(cpu), origin], "halves of two stamps");
                 ticks
             })
         }

@@ -5,7 +5,7 @@
 
 use crate::record::recording::End;
 use crate::report::judge::{Case, harness_share};
-use crate::report::{ALL, Caveat, Latency, Run, memory_doubts};
+use crate::report::{ALL, Arrivals, Caveat, Latency, Run, arrivals, memory_doubts};
 use crate::sys::clock::Source;
 
 /// Keys of the host facts that are looked at here.
@@ -32,12 +32,14 @@ const OTHER_LOAD_PER_CPU: f64 = 0.25;
 /// Above this the harness's own work is a visible part of what is measured.
 const HARNESS_SHARE: f64 = 0.02;
 
-pub(super) fn all(case: &Case<'_>, rows: &[Latency]) -> Vec<Caveat> {
+pub(super) fn all(case: &Case<'_>, rows: &[Latency], arrivals: &[Arrivals]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut add = |id: &str, text: Option<String>| {
         caveats.extend(text.map(|text| Caveat { id: id.to_owned(), text }));
     };
     add("incomplete", incomplete(case));
+    add("generator_late", arrivals::generator_late(case, arrivals));
+    add("origin_lost", arrivals::origin_lost(case));
     add("virtual_machine", virtual_machine(case));
     add("governor", governor(case));
     add("scx", scx(case));

@@ -181,6 +181,8 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
         moved: Default::default(),
         moved_on: Vec::new(),
         begun: None,
+        paced: Vec::new(),
+        without_origin: 0,
         kernel: KernelCounts {
             nr_migrations: Reading::Value(9_000),
             voluntary_switches: Reading::Value(41_000),

@@ -10,8 +10,8 @@ use crate::record::Recording;
 use crate::record::recording::{End, PerPhase, SeriesKind, TaskRecord, Waiting};
 use crate::report::{
     Harness, HostFacts, InstancePlacement, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA,
-    Trial, caveats, charged, checks, conditions, convergence, latency, memory_steps, metrics,
-    placement, preferred, sources, summary, sync, timeline, trial,
+    Trial, arrivals, caveats, charged, checks, conditions, convergence, latency, memory_steps,
+    metrics, placement, preferred, sources, summary, sync, timeline, trial,
 };
 use crate::sys::clock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -166,10 +166,11 @@ fn run(n: u32, case: &Case<'_>) -> Run {
     let recording = case.recording;
     let (end, end_detail) = end(&recording.end);
     let latency = latency::rows(case.plan, recording);
+    let arrivals = arrivals::all(case.plan, recording);
     let (checks, unchecked) = checks::all(case);
     let metrics = metrics::all(case);
     let conditions = conditions::all(case, &metrics);
-    let mut caveats = caveats::all(case, &latency);
+    let mut caveats = caveats::all(case, &latency, &arrivals);
     // First what the numbers are not of.
     caveats.splice(0..0, conditions::doubts(&conditions));
     Run {
@@ -185,6 +186,7 @@ fn run(n: u32, case: &Case<'_>) -> Run {
         metrics,
         caveats,
         latency,
+        arrivals,
         messages: case.messages.clone(),
         found_ready: case.found_ready,
         migrations: case.migrations.clone(),

@@ -30,7 +30,11 @@ pub(super) fn merged(recording: &Recording, of: impl Fn(&Series) -> bool) -> His
     all
 }
 
-fn of_team(recording: &Recording, team: usize, of: impl Fn(&SeriesKind) -> bool) -> Histogram {
+pub(super) fn of_team(
+    recording: &Recording,
+    team: usize,
+    of: impl Fn(&SeriesKind) -> bool,
+) -> Histogram {
     merged(recording, |series| series.team == team && of(&series.kind))
 }
 
@@ -98,7 +102,7 @@ fn split(recording: &Recording, team: usize) -> Vec<Latency> {
     rows
 }
 
-fn row(
+pub(super) fn row(
     series: &str,
     team: &str,
     relation: &str,

@@ -4,6 +4,7 @@
 //! Must not know: how a run was made, how anything is drawn. Numbers are `None` when they were not
 //! measured, never 0 in their stead. Reading on: `judge.rs` makes it, one file for each part.
 
+mod arrivals;
 mod caveats;
 pub mod charged;
 mod checks;
@@ -127,6 +128,9 @@ pub struct Run {
     pub tasks: u32,
     pub metrics: BTreeMap<String, Metric>,
     pub latency: Vec<Latency>,
+    /// Blocks whose rounds have times of their own: `arrive` and `every`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrivals: Vec<Arrivals>,
     pub messages: Messages,
     pub found_ready: u64,
     pub migrations: Migrations,
@@ -197,6 +201,27 @@ pub struct Latency {
     pub p999: Option<u64>,
     /// HdrHistogram V2, base64; rebuilt for drawing and merging.
     pub hdr: String,
+}
+
+/// The rounds of a block that have times of their own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Arrivals {
+    pub team: String,
+    /// The step: `arrive 2000/s, poisson`, `every 10ms`.
+    pub at: String,
+    /// Whether it goes on whatever became of the rounds before (`arrive`).
+    pub open_loop: bool,
+    /// As the plan has it, of all members.
+    pub offered_per_s: f64,
+    /// Rounds begun in the window, per second of it.
+    pub achieved_per_s: Option<f64>,
+    /// Rounds begun in the window, and in the whole run.
+    pub arrivals: u64,
+    pub arrivals_total: u64,
+    /// Of `every`, rounds of the window that were left out since their time had passed.
+    pub missed: u64,
+    /// From the time of a round until it began.
+    pub lateness: Latency,
 }
 
 /// What a team had of a sync object in the window; percentiles are of all its waits, those of no

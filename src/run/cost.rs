@@ -46,6 +46,7 @@ pub(super) fn measure(plan: &Plan, clock: Clock) -> Result<HarnessCost, RunError
             measures: Vec::new(),
             syncs: Vec::new(),
             pauses: Vec::new(),
+            paces: 0,
         }],
         n_tasks: 1,
         channels: Vec::new(),

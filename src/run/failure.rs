@@ -177,6 +177,8 @@ pub(super) fn step_words(plan: &Plan, op: &Op) -> String {
         Op::Work { kind, .. } => kind.clone(),
         Op::Loop { .. } | Op::Again { .. } => "repeat".to_owned(),
         Op::During { .. } => "during".to_owned(),
+        Op::Flow(flow) => flow.verb().to_owned(),
+        Op::Leave { .. } => "choose".to_owned(),
         Op::Spawn { team } => format!("spawn {}", plan.teams[*team as usize].name),
         Op::Join { team } => format!("join {}", plan.teams[*team as usize].name),
         Op::Sync(it) => {

@@ -19,6 +19,7 @@ mod cost;
 mod crew;
 mod door;
 mod failure;
+mod flow;
 mod gate;
 pub mod leader;
 mod leftovers;

@@ -4,6 +4,7 @@
 //! know: how steps are done (`worker.rs`).
 
 use super::areas::Areas;
+use super::flow::{Turn, Turns};
 use super::meet::{self, Holding, Meet, Object, Tie};
 use super::roster;
 use super::using::Using;
@@ -85,6 +86,8 @@ pub(super) struct Program<'a> {
     pub steps: Vec<Step>,
     /// What `Step::Use` names.
     pub usings: Vec<Using<'a>>,
+    /// What `Step::Turn` remembers.
+    pub turns: Turns,
     /// Where the task stands at each sync object of its team.
     pub ties: Vec<Tie>,
     /// What `Step::Meet` names.
@@ -94,6 +97,8 @@ pub(super) struct Program<'a> {
     /// A number for each step: rounds left of a loop, when a measure block began, whose turn is
     /// next.
     pub numbers: Aligned<u64>,
+    /// Whether messages carry when their request arrived.
+    pub origins: bool,
     /// For messages in and out.
     pub buffer: Aligned<u8>,
 }
@@ -149,10 +154,19 @@ pub(super) enum Step {
         kind: &'static work::Kind,
         amount: u64,
     },
+    Turn(Turn),
     Nothing,
 }
 
 impl Step {
+    /// The end of the loop that begins there.
+    fn again(ops: &[Op], begin: usize) -> Step {
+        match ops[begin] {
+            Op::During { .. } => Step::AgainDuring { begin },
+            _ => Step::Again { begin },
+        }
+    }
+
     /// Starting a team of this copy, or waiting for it.
     fn of_team(op: &Op, plan: &Plan, copy: u32) -> Step {
         match op {
@@ -195,8 +209,10 @@ impl<'a> Program<'a> {
         channels: &Channels<'_>,
         areas: &'a Areas,
     ) -> Program<'a> {
+        let who = (plan, copy, team, me);
         let ties = meet::ties(plan, (team, me));
         let team = &plan.teams[team];
+        let mut turns = Turns::default();
         let mut usings = Vec::new();
         let mut measures = Vec::new();
         let mut meets = Vec::new();
@@ -215,13 +231,10 @@ impl<'a> Program<'a> {
                 Op::Loop { count, end } => Step::Loop { count: count.of(me), end: *end as usize },
                 Op::Forever { .. } => Step::Forever,
                 Op::During { time, .. } => Step::During { ns: time.of(me) },
-                Op::Again { begin } => {
-                    let begin = *begin as usize;
-                    match team.ops[begin] {
-                        Op::During { .. } => Step::AgainDuring { begin },
-                        _ => Step::Again { begin },
-                    }
-                }
+                Op::Again { begin } => turns
+                    .again(*begin as usize)
+                    .unwrap_or_else(|| Step::again(&team.ops, *begin as usize)),
+                Op::Flow(_) | Op::Leave { .. } => turns.step(who, at, op),
                 Op::Spawn { .. } | Op::Join { .. } => Step::of_team(op, plan, copy),
                 Op::Use(it) => {
                     let known = usings.len();
@@ -240,22 +253,22 @@ impl<'a> Program<'a> {
                     begin: measures.pop().unwrap_or(at),
                     measure: *measure as u16,
                 },
-                Op::Work { kind, amount } => match work::find(kind) {
-                    Some(kind) => Step::Work { kind, amount: amount.of(me) },
-                    // The plan knows the rows, so there is one.
-                    None => Step::Nothing,
-                },
+                // The plan knows the rows, so there is one.
+                Op::Work { kind, amount, spread } => work::find(kind)
+                    .map_or(Step::Nothing, |kind| turns.work(kind, amount.of(me), spread.as_ref())),
             });
         }
         skip_idle_loops(&mut steps, &team.ops);
         Program {
             steps,
             usings,
+            turns,
             ties,
             held: Vec::with_capacity(meets.len()),
             meets,
             numbers,
-            buffer: Aligned::new(b'-', (team.buffer_bytes as usize).max(stamp::BYTES)),
+            origins: plan.traces_origins(),
+            buffer: Aligned::new(b'-', (team.buffer_bytes as usize).max(stamp::LONG_BYTES)),
         }
     }
 
@@ -286,6 +299,8 @@ fn acts(steps: &[Step], mut at: usize, end: usize) -> bool {
             Step::Loop { count: 0, end } => end,
             Step::Loop { .. } | Step::Forever | Step::During { .. } => at + 1,
             Step::Again { .. } | Step::AgainDuring { .. } | Step::Nothing => at + 1,
+            Step::Turn(Turn::Pace { .. } | Turn::Varied { .. }) => return true,
+            Step::Turn(_) => at + 1,
             Step::Work { amount: 0, .. } => at + 1,
             _ => return true,
         };

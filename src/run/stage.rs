@@ -86,6 +86,7 @@ impl<'a> Stage<'a> {
             recorder: Recorder::new(self.recorders, task, team),
             memory: self.memory,
             random: Random::new(self.plan.seed, task as u64),
+            origin: 0,
             clock: self.pace.clock,
             rounds_per_us: self.pace.rounds_per_us,
             attributes: attributes(&team_plan.scheduling),

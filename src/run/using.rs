@@ -21,10 +21,31 @@ pub(super) struct Using<'a> {
 }
 
 enum Way<'a> {
-    Sweep { span: Span<'a>, access: Access },
-    Touch { span: Span<'a>, access: Access, pick: memory::Pick, count: u64 },
-    Chase { span: Span<'a>, count: u64, at: u64 },
-    Stream { kernel: &'static Kernel, arrays: Arrays<'a> },
+    Sweep {
+        span: Span<'a>,
+        access: Access,
+    },
+    Touch {
+        span: Span<'a>,
+        access: Access,
+        pick: memory::Pick,
+        count: u64,
+    },
+    Chase {
+        span: Span<'a>,
+        count: u64,
+        at: u64,
+    },
+    /// `at` is the line from which to go on.
+    Allocate {
+        span: Span<'a>,
+        bytes: u64,
+        at: usize,
+    },
+    Stream {
+        kernel: &'static Kernel,
+        arrays: Arrays<'a>,
+    },
 }
 
 impl<'a> Using<'a> {
@@ -44,6 +65,7 @@ impl<'a> Using<'a> {
                 Way::Touch { span, access, pick, count }
             }
             "chase" => Way::Chase { span, count, at: 0 },
+            "allocate" => Way::Allocate { span, bytes: count, at: 0 },
             verb => {
                 let kernel = stream::find(verb)?;
                 let other = |place_of: &Option<Slice>| match place_of {
@@ -80,7 +102,7 @@ impl<'a> Using<'a> {
             Way::Stream { arrays, .. } => {
                 stream::fill(arrays, between);
             }
-            Way::Sweep { .. } | Way::Touch { .. } => {}
+            Way::Sweep { .. } | Way::Touch { .. } | Way::Allocate { .. } => {}
         }
     }
 
@@ -95,6 +117,9 @@ impl<'a> Using<'a> {
                 memory::touch(*span, *count, *access, pick, random, between);
             }
             Way::Chase { span, count, at } => *at = memory::chase(*span, *count, *at, between),
+            Way::Allocate { span, bytes, at } => {
+                *at = memory::allocate(*span, *bytes, *at, between);
+            }
             Way::Stream { kernel, arrays } => {
                 memory::stream(kernel, arrays, between);
             }

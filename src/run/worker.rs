@@ -43,6 +43,8 @@ pub(super) struct Worker<'a> {
     pub recorder: Recorder<'a>,
     pub memory: &'a Memory,
     pub random: Random,
+    /// When the request arrived that the task is at (ticks); 0 if that is not known.
+    pub origin: u64,
     pub clock: clock::Clock,
     pub rounds_per_us: u64,
     pub attributes: Attributes,
@@ -225,6 +227,10 @@ impl Worker<'_> {
                 Step::Meet { meet } => self.meet(at, meet)?,
                 Step::Spawn { first, n } => self.spawn(at, first, n)?,
                 Step::Join { at_work } => self.join(at, at_work)?,
+                Step::Turn(turn) => {
+                    at = self.turn(at, turn)?;
+                    continue;
+                }
                 Step::Nothing => {}
                 Step::Measure => self.program.numbers[at] = self.recorder.now(),
                 Step::EndMeasure { begin, measure } => {
@@ -326,8 +332,9 @@ impl Worker<'_> {
             // Before it is: a part of it may be received, together with parts of others, whether or
             // not the rest still gets through.
             self.recorder.sent();
-            let stamp = self.recorder.stamp();
+            let stamp = Stamp { origin: self.origin, ..self.recorder.stamp() };
             match &end.ring {
+                None if self.program.origins => stamp.write_long(message),
                 None => stamp.write(message),
                 Some(ring) => ring.post(stamp),
             }
@@ -354,10 +361,19 @@ impl Worker<'_> {
             while let Err(hitch) = end.channel.wait(message) {
                 Self::hitch(self.recorder.phase(), at, hitch)?;
             }
-            self.recorder.received(waiting_since, || match &end.ring {
-                None => Stamp::read(message),
-                Some(ring) => ring.take(),
+            let origins = self.program.origins;
+            let mut stamp = None;
+            self.recorder.received(waiting_since, || {
+                stamp = match &end.ring {
+                    None if origins => Stamp::read_long(message),
+                    None => Stamp::read(message),
+                    Some(ring) => ring.take(),
+                };
+                stamp
             });
+            if origins {
+                self.note_origin(stamp);
+            }
         }
         self.recorder.goes_on();
         Ok(())

@@ -124,13 +124,23 @@ fn counter() -> u64 {
 
 /// Sleeps for `ns`; false if a signal ended it early.
 pub fn sleep(ns: u64) -> bool {
+    nanosleep(0, ns)
+}
+
+/// Sleeps until CLOCK_MONOTONIC is `ns`; false if a signal ended it early.
+pub fn sleep_until(ns: u64) -> bool {
+    nanosleep(libc::TIMER_ABSTIME, ns)
+}
+
+fn nanosleep(flags: libc::c_int, ns: u64) -> bool {
     let time = libc::timespec {
         tv_sec: (ns / 1_000_000_000) as libc::time_t,
         tv_nsec: (ns % 1_000_000_000) as libc::c_long,
     };
     // SAFETY: `time` outlives the call; the rest is not asked for.
     unsafe {
-        libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &raw const time, std::ptr::null_mut()) == 0
+        libc::clock_nanosleep(libc::CLOCK_MONOTONIC, flags, &raw const time, std::ptr::null_mut())
+            == 0
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod bandwidth;
 mod facts;
+mod flow;
 mod forbidden;
 mod hackbench;
 mod limits;

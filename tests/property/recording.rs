@@ -154,7 +154,7 @@ impl World<'_> {
                 let ticks = self.clock.now().saturating_sub(ago).max(1);
                 let waker = cpus[waker].id.0;
                 let since = if waited { ticks } else { ticks + 1 };
-                recorder.received(since, || Some(Stamp { ticks, cpu: waker }));
+                recorder.received(since, || Some(Stamp { ticks, cpu: waker, origin: 0 }));
                 // The clock as the recorder read it.
                 let value = recorder.now() - ticks;
                 expected.received[phase as usize] += 1;
@@ -171,7 +171,7 @@ impl World<'_> {
             }
             Act::ReceiveFromTheFuture => {
                 let ticks = self.clock.now() + 3_600_000_000_000;
-                recorder.received(1, || Some(Stamp { ticks, cpu: here }));
+                recorder.received(1, || Some(Stamp { ticks, cpu: here, origin: 0 }));
                 expected.received[phase as usize] += 1;
                 let (relation, moved) = (Relation::SameCpu, here != expected.last_cpu);
                 if phase == Phase::Window {
@@ -257,6 +257,7 @@ fn spec(cpus: &[Cpu]) -> Spec {
     let team = |measures: &[&str]| Team {
         receives: true,
         measures: measures.iter().map(ToString::to_string).collect(),
+        paces: 0,
         syncs: Vec::new(),
         pauses: Vec::new(),
     };

@@ -48,11 +48,12 @@ fn use_of_memory() -> impl Strategy<Value = String> {
     let access = choice(&["read", "write", "modify", "zero"]);
     let part = choice(&["area", "area[me % 3]", "area[2]", "none"]);
     let count = choice(&["me", "n", "1_000", "1_000_000_000"]);
-    (0..5, part, access, count).prop_map(|(verb, part, access, count)| match verb {
+    (0..6, part, access, count).prop_map(|(verb, part, access, count)| match verb {
         0 => format!("{{ sweep = '{part}', access = '{access}' }}"),
         1 => format!("{{ sweep = 'area[me % 3]', access = '{access}', halo = '70%' }}"),
         2 => format!("{{ touch = '{part}', access = '{access}', count = '{count}', skew = 0.5 }}"),
         3 => format!("{{ chase = 'way[me % 2]', count = '{count}' }}"),
+        4 => format!("{{ allocate = '{part}', bytes = '{count}' }}"),
         _ => format!("{{ scale = '{part}', from = '{part}' }}"),
     })
 }
@@ -91,6 +92,8 @@ fn step() -> impl Strategy<Value = String> {
         4 => address().prop_map(|from| format!("{{ receive = '{from}' }}")),
         3 => sync(),
         1 => choice(&["{ spin = '20us' }", "{ spin = 'me * 1us' }", "{ work = '5us' }",
+                      "{ work = '5us', spread = 'lognormal' }",
+                      "{ sleep = '9us', spread = 'exponential' }",
                       "{ sleep = '100us' }", "{ sleep = '1min' }", "{ spin = '1min' }"]),
     ];
     leaf.prop_recursive(2, 8, 3, |inner| {
@@ -101,10 +104,29 @@ fn step() -> impl Strategy<Value = String> {
             "repeat = 10_000_000",
             "during = 'me * 1ms'",
             "during = '1min'",
+            "active = '1/n', choose = 'rotating'",
+            "active = '1/2', choose = 'random'",
+            "active = '1/2'",
+            "every = '1us', count = 50, offset = 'me * 1ms'",
+            "measure = 'answer', from = 'arrival'",
         ]);
-        (count, block(inner))
-            .prop_map(|(count, steps)| format!("{{ {count}, steps = [ {steps} ] }}"))
+        let choose = (block(inner.clone()), block(inner.clone())).prop_map(|(a, b)| {
+            format!("{{ choose = [ {{ weight = 2, steps = [ {a} ] }}, {{ steps = [ {b} ] }} ] }}")
+        });
+        let looped = (count, block(inner))
+            .prop_map(|(count, steps)| format!("{{ {count}, steps = [ {steps} ] }}"));
+        prop_oneof![4 => looped, 1 => choose]
     })
+}
+
+/// What goes on until the run ends, up to its steps.
+fn endless() -> impl Strategy<Value = String> {
+    choice(&[
+        "forever",
+        "every = '1ms', steps",
+        "arrive = 2_000, steps",
+        "arrive = 'n * 500', as = 'burst', awake = '10us', steps",
+    ])
 }
 
 /// Some steps, a measured block, or some steps and then others for ever.
@@ -112,8 +134,8 @@ fn steps() -> impl Strategy<Value = String> {
     prop_oneof![
         block(step()),
         block(step()).prop_map(|steps| format!("{{ measure = 'block', steps = [ {steps} ] }}")),
-        (block(step()), block(step()))
-            .prop_map(|(once, again)| format!("{once}, {{ forever = [ {again} ] }}")),
+        (block(step()), endless(), block(step()))
+            .prop_map(|(once, head, again)| format!("{once}, {{ {head} = [ {again} ] }}")),
     ]
 }
 
@@ -180,7 +202,9 @@ fn text() -> impl Strategy<Value = String> {
                 "about = 'x'\ncopies = {copies}\n[param]\nn = {{ default = 2, about = 'n' }}\n\
                  [channel.one]\nkind = '{kind}'\nbytes = '{bytes}'\n\
                  [channel.many]\nkind = '{kind}'\ncount = {count}\nbytes = '{bytes}'\n\
-                 {regions}{objects}[team.helper]\nsize = 1\nbackground = true\n\
+                 {regions}{objects}[team.tick]\nsize = 1\nbackground = true\n\
+                 steps = [ {{ arrive = 1_000, steps = [ {{ send = 'one' }} ] }} ]\n\
+                 [team.helper]\nsize = 1\nbackground = true\n\
                  steps = [ {{ pause = 'gc', steps = [ {{ spin = '1us' }} ] }} ]\n\
                  [team.asker]\nsize = 1\nbackground = true\n\
                  steps = [ {{ spin = '1ms' }}, {{ collect = 'gc' }}, {{ barrier = 'pair' }} ]\n\

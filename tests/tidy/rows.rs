@@ -73,7 +73,11 @@ fn work_kinds() -> Table<'static> {
         names: work::KINDS.iter().map(|kind| kind.name).collect(),
         dir: "src/step/work/",
         ending: ".rs",
-        others: &[("mod", "the rows")],
+        others: &[
+            ("mod", "the rows"),
+            ("pacing", "waiting for a time, which `every` and `arrive` do"),
+            ("spread", "amounts that vary, of whatever kind"),
+        ],
     }
 }
 

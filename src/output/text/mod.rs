@@ -3,6 +3,7 @@
 //! Must not know: how numbers came about. Each file has sections; this one has their order.
 //! Several runs are printed as a summary and the details of the median run.
 
+mod arrivals;
 mod bandwidth;
 mod charged;
 mod chart;
@@ -28,6 +29,7 @@ pub(super) fn render(report: &Report, options: &Options) -> Result<String, Outpu
         sections.extend(memory::trials(report, width));
         sections.extend(runs::which(report, run, width));
         sections.push(headline::result(report, run, width));
+        sections.extend(arrivals::section(run, width));
         sections.extend(latency::sections(run, width));
         sections.push(sync::section(run, width));
         sections.extend(memory::sections(run, width));

@@ -2,7 +2,6 @@
 //!
 //! Must not know: how lines are laid out.
 
-use super::amount;
 use crate::base::unit::{self, Unit, counted};
 use crate::plan::{Act, Amount, Pick, Plan, SyncOp, SyncPlan, SyncSort};
 use crate::step::sync::barrier;
@@ -53,7 +52,7 @@ pub(super) fn step(it: &SyncOp, plan: &Plan) -> String {
                 Pick::Next => "[next]".to_owned(),
                 Pick::Any => "[any]".to_owned(),
                 Pick::At(Amount::Fixed(0)) if one_lock(plan, it.object) => String::new(),
-                Pick::At(index) => format!("[{}]", amount(index, Unit::Count)),
+                Pick::At(index) => format!("[{}]", index.shown(Unit::Count)),
             };
             let skew = skew.map_or(String::new(), |skew| format!(", skew {skew}"));
             let reads = if *reads { ", for reading" } else { "" };

@@ -1,7 +1,8 @@
 //! Any small profile plans or faults, and what plans keeps its promises.
 
 use super::*;
-use crate::plan::{Act, Op, Pick, Space, SyncSort, memory, show, traffic};
+use crate::plan::flow::{Choice, Flow};
+use crate::plan::{Act, Op, Pick, Space, SyncSort, TeamPlan, memory, show, traffic};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -34,11 +35,12 @@ fn part() -> impl Strategy<Value = String> {
 
 fn use_of_memory() -> impl Strategy<Value = String> {
     let access = prop::sample::select(&["read", "write", "zero"][..]);
-    (0..8, part(), part(), access, number()).prop_map(|(verb, at, other, access, n)| match verb {
+    (0..9, part(), part(), access, number()).prop_map(|(verb, at, other, access, n)| match verb {
         0..4 => format!("{{ sweep = '{at}', access = '{access}' }}"),
         4 => format!("{{ sweep = '{at}', halo = '50%' }}"),
         5 => format!("{{ touch = '{at}', count = '{n}', access = '{access}', skew = 1 }}"),
-        6 => format!("{{ chase = '{at}', count = '{n}' }}"),
+        6 => format!("{{ allocate = '{at}', bytes = '{n}' }}"),
+        7 => format!("{{ chase = '{at}', count = '{n}' }}"),
         _ => format!("{{ add = '{at}', from = '{other}', and = '{at}' }}"),
     })
 }
@@ -66,6 +68,8 @@ fn step() -> impl Strategy<Value = String> {
         1 => address().prop_map(|from| format!("{{ receive = '{from}' }}")),
         3 => sync(),
         4 => number().prop_map(|n| format!("{{ spin = '({n}) * 1us' }}")),
+        1 => number()
+            .prop_map(|n| format!("{{ spin = '({n}) * 1us', spread = 'uniform', cv = '20%' }}")),
     ];
     leaf.prop_recursive(3, 8, 3, |inner| {
         let steps = prop::collection::vec(inner, 1..3).prop_map(|steps| steps.join(", "));
@@ -76,6 +80,26 @@ fn step() -> impl Strategy<Value = String> {
             1 => (number(), steps.clone())
                 .prop_map(|(n, steps)| format!("{{ during = '({n}) * 1ms', steps = [ {steps} ] \
                  }}")),
+            1 => (number(), steps.clone()).prop_map(|(n, steps)| format!(
+                "{{ active = '({n}) / 3', choose = 'rotating', steps = [ {steps} ] }}"
+            )),
+            1 => (number(), steps.clone()).prop_map(|(n, steps)| format!(
+                "{{ active = '({n}) / 3', steps = [ {steps} ] }}"
+            )),
+            1 => (number(), steps.clone()).prop_map(|(n, steps)| format!(
+                "{{ choose = [ {{ weight = '{n}', steps = [ {steps} ] }}, \
+                 {{ weight = 3, steps = [ {steps}, {{ spin = '1us' }} ] }} ], as = 'deck' }}"
+            )),
+            1 => (number(), steps.clone()).prop_map(|(n, steps)| format!(
+                "{{ every = '({n}) * 1ms', count = '{n}', offset = 'me * 1ms', \
+                 steps = [ {steps} ] }}"
+            )),
+            1 => steps
+                .clone()
+                .prop_map(|steps| format!("{{ arrive = 'n * 5', steps = [ {steps} ] }}")),
+            1 => steps.clone().prop_map(|steps| format!(
+                "{{ measure = 'r', from = 'arrival', steps = [ {steps} ] }}"
+            )),
             2 => steps.prop_map(|steps| format!("{{ measure = 'm', steps = [ {steps} ] }}")),
         ]
     })
@@ -280,6 +304,8 @@ fn keeps_its_promises(plan: &Plan, host: &Host) -> Result<(), TestCaseError> {
                     let again = &team.ops[*end as usize - 1];
                     prop_assert_eq!(again, &Op::Again { begin: at as u32 });
                 }
+                Op::Flow(flow) => blocks_are_closed(team, at, flow)?,
+                Op::Leave { end } => prop_assert!(*end as usize > at),
                 Op::Send { channel, pick, .. } | Op::Receive { channel, pick, .. } => {
                     let channel = &plan.channels[*channel as usize];
                     if let Pick::At(crate::plan::Amount::Fixed(index)) = pick {
@@ -289,6 +315,27 @@ fn keeps_its_promises(plan: &Plan, host: &Host) -> Result<(), TestCaseError> {
                 _ => {}
             }
         }
+    }
+    Ok(())
+}
+
+/// Blocks that are left lead behind themselves, and so do the arms of a choice.
+fn blocks_are_closed(team: &TeamPlan, at: usize, flow: &Flow) -> Result<(), TestCaseError> {
+    let Some(end) = team.ops[at].end() else { return Ok(()) };
+    let expected = match flow.is_paced() {
+        true => Op::Again { begin: at as u32 },
+        false => Op::Leave { end },
+    };
+    prop_assert_eq!(&team.ops[end as usize - 1], &expected);
+    let Flow::Choose { arms, .. } = flow else { return Ok(()) };
+    prop_assert!(!arms.is_empty() && arms[0] as usize == at + 1);
+    for arm in arms {
+        let is_arm =
+            matches!(&team.ops[*arm as usize], Op::Flow(it) if matches!(**it, Flow::Arm { .. }));
+        prop_assert!(is_arm);
+    }
+    for next in arms.iter().skip(1).copied().chain([end - 1]) {
+        prop_assert_eq!(&team.ops[next as usize - 1], &Op::Leave { end });
     }
     Ok(())
 }
@@ -307,6 +354,18 @@ fn interpreted(plan: &Plan) -> (Messages, Messages) {
                 at += 1;
                 match op {
                     Op::Loop { count, end } if count.of(me) == 0 => at = *end as usize,
+                    Op::Flow(flow) => {
+                        let rounds = match &**flow {
+                            Flow::Active { n, .. } if me >= *n => 0,
+                            Flow::Every { count: Some(count), .. } => count.of(me),
+                            _ => 1,
+                        };
+                        match (rounds, flow.is_paced()) {
+                            (0, _) => at = op.end().unwrap() as usize,
+                            (_, true) => left.push(rounds),
+                            (_, false) => {}
+                        }
+                    }
                     Op::Loop { count, .. } => left.push(count.of(me)),
                     Op::Again { begin } => {
                         let rounds = left.last_mut().unwrap();
@@ -340,7 +399,17 @@ fn tell(messages: &mut Messages, plan: &Plan, channel: u32, pick: &Pick, me: u32
 
 fn counts_as_an_interpreter_would(plan: &Plan) -> Result<(), TestCaseError> {
     let mut ops = plan.teams.iter().flat_map(|team| &team.ops);
-    if ops.any(|op| matches!(op, Op::Forever { .. } | Op::During { .. })) {
+    let is_open = |op: &Op| match op {
+        Op::Forever { .. } | Op::During { .. } => true,
+        Op::Flow(flow) => match &**flow {
+            Flow::Active { choose, .. } => *choose != Choice::Fixed,
+            Flow::Every { count, .. } => count.is_none(),
+            Flow::Choose { .. } | Flow::Arrive { .. } => true,
+            Flow::Arm { .. } | Flow::Request { .. } | Flow::Answered { .. } => false,
+        },
+        _ => false,
+    };
+    if ops.any(is_open) {
         return Ok(());
     }
     let (sent, received) = interpreted(plan);

@@ -61,7 +61,18 @@ impl Reader<'_> {
         let access = table.row("access").and_then(|_| self.word(table, "access"));
         let mut number = |key| table.row(key).and_then(|_| self.number(table, key, Scope::Team));
         let (halo, count, skew) = (number("halo"), number("count"), number("skew"));
+        let bytes = number("bytes");
         let region = region?;
-        Some(Action::Use(Box::new(Use { verb, region, from, and, access, halo, count, skew })))
+        Some(Action::Use(Box::new(Use {
+            verb,
+            region,
+            from,
+            and,
+            access,
+            halo,
+            count,
+            bytes,
+            skew,
+        })))
     }
 }

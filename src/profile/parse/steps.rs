@@ -9,8 +9,8 @@ use super::reader::{
 };
 use crate::base::Unit;
 use crate::base::nearest::nearest;
-use crate::profile::keys::{FACTS, Form, KeyRow, MEMBER, NUMBER_MAX, VERBS, VerbRow, is_name};
-use crate::profile::{Action, Address, Expr, Fault, Span, Step, Which, Word};
+use crate::profile::keys::{ACT, FACTS, Form, KeyRow, MEMBER, NUMBER_MAX, VERBS, VerbRow, is_name};
+use crate::profile::{Action, Address, Expr, Fault, Span, Spread, Step, Which, Word};
 use toml::de::DeValue;
 
 /// How deep steps may be nested.
@@ -56,8 +56,8 @@ impl Reader<'_> {
         let entries = super::reader::in_order(table);
         let (key, value) = self.verb(&entries, span.clone())?;
         let verb: &str = key.get_ref();
-        let row = VERBS.iter().find(|row| row.verb == verb);
-        let options = row.map_or(&[] as &[KeyRow], |row| row.options);
+        let row = row_of(verb);
+        let options = row.map_or(ACT, |row| row.options);
         self.check_options(&entries, verb, options);
         let label = format!("`{verb}`");
         let table = Table::of(entries, label, key.span(), options);
@@ -68,7 +68,15 @@ impl Reader<'_> {
             }
             None => {
                 let amount = self.number_of(value, verb, AMOUNT, Scope::Team);
-                Action::Act { verb: Word { text: verb.to_owned(), span: key.span() }, amount }
+                let spread = self.word(&table, "spread");
+                let cv = self.number(&table, "cv", Scope::Team);
+                if let (None, Some((key, _))) = (&spread, table.entry("cv")) {
+                    let help = "say of what: `spread = \"lognormal\"`";
+                    self.fault_with_help(key.span(), "`cv` without a `spread`", help);
+                }
+                let spread = spread.map(|of| Spread { of, cv });
+                let verb = Word { text: verb.to_owned(), span: key.span() };
+                Action::Act { verb, amount, spread }
             }
         };
         Some(Step { action, span })
@@ -80,10 +88,17 @@ impl Reader<'_> {
         entries: &[(&'t Key<'t>, &'t Value<'t>)],
         step: Span,
     ) -> Option<(&'t Key<'t>, &'t Value<'t>)> {
-        let is_verb = |key: &Key<'_>| VERBS.iter().any(|row| row.verb == key.get_ref());
         let is_option = |key: &Key<'_>| {
-            VERBS.iter().flat_map(|row| row.options).any(|row| row.key == key.get_ref())
+            let mut rows = VERBS.iter().flat_map(|row| row.options).chain(ACT);
+            rows.any(|row| row.key == key.get_ref())
         };
+        // `choose` is a verb, and an option of `active`.
+        let is_option_here = |key: &Key<'_>| {
+            let others = entries.iter().filter(|(other, _)| other.get_ref() != key.get_ref());
+            let rows = others.filter_map(|(other, _)| row_of(other.get_ref()));
+            rows.flat_map(|row| row.options).any(|row| row.key == key.get_ref())
+        };
+        let is_verb = |key: &Key<'_>| row_of(key.get_ref()).is_some() && !is_option_here(key);
         let known: Vec<_> = entries.iter().filter(|(key, _)| is_verb(key)).collect();
         if let [first, second, ..] = known[..] {
             let (first, second) = (first.0, second.0);
@@ -107,10 +122,8 @@ impl Reader<'_> {
         let name: &str = key.get_ref();
         let near = nearest(name, VERBS.iter().map(|row| row.verb));
         // `sleep = "1ms"` is no slip for `sweep = "area"`: what it counts tells them apart.
-        let takes_number = |verb: &str| {
-            let row = VERBS.iter().find(|row| row.verb == verb);
-            row.is_some_and(|row| matches!(row.form, Form::Number { .. }))
-        };
+        let takes_number =
+            |verb: &str| row_of(verb).is_some_and(|row| matches!(row.form, Form::Number { .. }));
         let near = near.filter(|near| takes_number(near) || !self.is_amount(value));
         if let Some(near) = near {
             let message = format!("unknown step `{}`", shown(name));
@@ -170,10 +183,6 @@ impl Reader<'_> {
         depth: usize,
         verb: Word,
     ) -> Option<Action> {
-        let inner = |reader: &mut Self| match reader.required(table, "steps") {
-            Some(steps) => reader.steps(steps, "steps", depth + 1),
-            None => Vec::new(),
-        };
         Some(match row.verb {
             "send" | "wake" => {
                 let bytes = self.bytes(table);
@@ -185,27 +194,39 @@ impl Reader<'_> {
             }
             "repeat" => {
                 let count = self.number_of(value, row.verb, row.form, Scope::Team);
-                Action::Repeat { count, steps: inner(self) }
+                Action::Repeat { count, steps: self.inner_steps(table, depth) }
             }
             "during" => {
                 let time = self.number_of(value, row.verb, row.form, Scope::Team);
-                Action::During { time, steps: inner(self) }
+                Action::During { time, steps: self.inner_steps(table, depth) }
             }
             "spawn" => Action::Spawn { team: self.word_of(value, row.verb, &[])? },
             "join" => Action::Join { team: self.word_of(value, row.verb, &[])? },
-            "sweep" | "touch" | "chase" | "copy" | "scale" | "add" | "triad" => {
+            "sweep" | "touch" | "chase" | "allocate" | "copy" | "scale" | "add" | "triad" => {
                 self.use_of_memory(row, table, value, verb)?
+            }
+            "active" | "choose" | "every" | "arrive" => {
+                Action::Flow(Box::new(self.flow(row, table, value, depth)?))
             }
             "barrier" | "lock" | "commit" | "safepoint" | "collect" | "pause" => {
                 self.sync_step(row, table, value, depth)?
             }
             "forever" => Action::Forever { steps: self.steps(value, row.verb, depth + 1) },
             "measure" => {
-                let steps = inner(self);
-                Action::Measure { name: self.measure_name(value)?, steps }
+                let steps = self.inner_steps(table, depth);
+                let from = self.word(table, "from");
+                Action::Measure { name: self.measure_name(value)?, from, steps }
             }
             _ => return None,
         })
+    }
+
+    /// The `steps` of a block.
+    pub(super) fn inner_steps(&mut self, table: &Table<'_>, depth: usize) -> Vec<Step> {
+        match self.required(table, "steps") {
+            Some(steps) => self.steps(steps, "steps", depth + 1),
+            None => Vec::new(),
+        }
     }
 
     fn bytes(&mut self, table: &Table<'_>) -> Option<Expr> {
@@ -320,6 +341,10 @@ impl Reader<'_> {
         self.check(&expr, name, form, Scope::Team);
         expr
     }
+}
+
+fn row_of(verb: &str) -> Option<&'static VerbRow> {
+    VERBS.iter().find(|row| row.verb == verb)
 }
 
 const PART_HELP: &str = "write `area` for all of a region, `area[me]` or `area[0]` for a slice";

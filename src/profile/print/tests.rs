@@ -1,7 +1,7 @@
 //! What is printed reads back as the same profile.
 
 use super::*;
-use crate::profile::keys::FORMS;
+use crate::profile::keys::{CHOICES, FORMS, PATTERNS};
 use crate::profile::{Source, SyncObject, catalogue};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -89,6 +89,7 @@ fn use_of_memory() -> impl Strategy<Value = Step> {
                 access: (touches || verb == "sweep").then(|| Word::from(access)),
                 halo: (verb == "sweep" && count > 4).then(|| Expr::from("50%")),
                 count: (touches || verb == "chase").then(|| Expr::from(count)),
+                bytes: None,
                 skew: skew.filter(|_| touches).map(Expr::from),
             })))
         },
@@ -120,6 +121,9 @@ fn step() -> impl Strategy<Value = Step> {
         ("spin|work|sleep", 0..10_000u64)
             .prop_map(|(verb, ns)| Step::act(&verb, Duration::from_nanos(ns))),
         use_of_memory(),
+        (0..9_000u64, "lognormal|uniform").prop_map(|(ns, of)| {
+            Step::act("spin", Duration::from_nanos(ns)).spread(&of, "20%")
+        }),
         Just(Step::spawn("t0")),
         prop::sample::select(sync_steps()),
         Just(Step::join("w")),
@@ -130,6 +134,37 @@ fn step() -> impl Strategy<Value = Step> {
             (count.clone(), block.clone()).prop_map(|(count, steps)| Step::repeat(count, steps)),
             ("[a-z][a-z0-9_]{0,6}", block.clone())
                 .prop_map(|(name, steps)| Step::measure(&name, steps)),
+            (1..9_000u64, block.clone(), 0..3u32).prop_map(|(ns, steps, count)| {
+                let (period, offset) =
+                    (Expr::from(Duration::from_nanos(ns)), Expr::from("n * 1us"));
+                let flow = match count {
+                    0 => Flow::Every { period, offset: None, count: None, steps },
+                    _ => Flow::Every {
+                        period,
+                        offset: Some(offset),
+                        count: Some(count.into()),
+                        steps,
+                    },
+                };
+                Action::Flow(Box::new(flow)).into()
+            }),
+            (1..9_000u32, block.clone(), 0..3u32).prop_map(|(rate, steps, n)| {
+                let (rate, pattern) = (Expr::from(rate), Word::from(PATTERNS[n as usize]));
+                let (burst, awake) = match n {
+                    0 => (None, None),
+                    _ => (Some(n.into()), Some("5us".into())),
+                };
+                Action::Flow(Box::new(Flow::Arrive { rate, pattern, burst, awake, steps })).into()
+            }),
+            block.clone().prop_map(|steps| Step::measure_from_arrival("answer", steps)),
+            (block.clone(), prop::sample::select(CHOICES))
+                .prop_map(|(steps, choose)| Step::active("1 / n", choose, steps)),
+            (count.clone(), block.clone(), prop::sample::select(&["random", "deck"][..])).prop_map(
+                |(weight, steps, deal)| {
+                    let arms = [Step::arm(weight, steps.clone()), Step::arm(1, steps)];
+                    Step::choose(deal, arms)
+                }
+            ),
             (0..9_000u64, block)
                 .prop_map(|(ns, steps)| Step::during(Duration::from_nanos(ns), steps)),
         ]

@@ -18,7 +18,13 @@ fn memory() -> Memory {
     };
     let spec = Spec {
         cpus: (0..8).map(cpu).collect(),
-        teams: vec![Team { receives: true, measures: vec![], syncs: vec![], pauses: vec![] }],
+        teams: vec![Team {
+            receives: true,
+            measures: vec![],
+            syncs: vec![],
+            pauses: vec![],
+            paces: 0,
+        }],
         n_tasks: 1,
         channels: vec![],
         sync_bytes: vec![],

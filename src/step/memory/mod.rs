@@ -1,4 +1,5 @@
-//! Ways to use memory: going through it in order, at random, along a chain, and as STREAM does.
+//! Ways to use memory: going through it in order, at random, along a chain, as an allocator does,
+//! and as STREAM does.
 //!
 //! A task may do any of this to memory that others are using. Long ways are gone in pieces of some
 //! 0.1 ms, and after each the caller's [`Between`] is told how many bytes it was and says whether
@@ -11,6 +12,7 @@
 //! `zero` may spare the fetch, where the CPU sees that whole lines are written. A STREAM kernel
 //! counts as STREAM does ([`stream::Kernel::bytes_per_element`]).
 
+mod allocate;
 mod chase;
 pub mod stream;
 mod sweep;
@@ -19,6 +21,7 @@ mod touch;
 #[cfg(test)]
 mod tests;
 
+pub use allocate::allocate;
 pub use chase::{chase, prepare_chase};
 pub use stream::stream;
 pub use sweep::{first_touch, sweep};

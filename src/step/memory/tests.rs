@@ -47,6 +47,19 @@ const WAYS: &[(&str, Way, u64)] = &[
     ("touch zero", |span, between| sixteen_times(span, Access::Zero, between), 16),
     ("prepare chase", |span, between| prepare_chase(span, &mut Random::new(5, 0), between), 2),
     ("chase", prepared_chase, 1),
+    (
+        "allocate",
+        |span, between| {
+            let mut goes_on = true;
+            let mut noting = |bytes| {
+                goes_on = between(bytes);
+                goes_on
+            };
+            allocate(span, span.bytes as u64, 5, &mut noting);
+            goes_on
+        },
+        1,
+    ),
     ("fill", |span, between| stream::fill(&thirds(span), between), 1),
     ("copy", |span, between| stream(&stream::KERNELS[0], &thirds(span), between), 0),
     ("triad", |span, between| stream(&stream::KERNELS[3], &thirds(span), between), 1),

@@ -4,8 +4,10 @@
 //! Must not know: recorder, plan, channels.
 
 mod matrix;
+pub mod pacing;
 mod sleep;
 mod spin;
+pub mod spread;
 mod work;
 
 pub use matrix::FLOPS as MATRIX_FLOPS;
