@@ -34,6 +34,7 @@ pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "numa", by_word: Some("test"), text: include_str!("../../profiles/numa.toml") },
     Builtin { name: "linpack", by_word: None, text: include_str!("../../profiles/linpack.toml") },
     Builtin { name: "stream", by_word: None, text: include_str!("../../profiles/stream.toml") },
+    Builtin { name: "jbb", by_word: None, text: include_str!("../../profiles/jbb.toml") },
 ];
 
 /// A profile file larger than this is no profile.
@@ -194,7 +195,7 @@ mod tests {
         check("hackbnech", "no profile is called `hackbnech`: did you mean `hackbench`?");
         check(
             "xyz",
-            "there are pingpong, fanout, hackbench, who-moves, numa, linpack, stream; a file needs",
+            "there are pingpong, fanout, hackbench, who-moves, numa, linpack, stream, jbb; a file needs",
         );
         check("numa11", "did you mean `numa01`?");
         check("no/such.toml", "cannot read profile `no/such.toml`: No such file");
