@@ -54,7 +54,8 @@ fn profiles() -> Result<Vec<Line>, Error> {
 }
 
 fn params(profile: &Profile) -> Vec<Line> {
-    let about = |param: &Param| format!("{} [default {}]", param.about, param::range(param));
+    let about =
+        |param: &Param| format!("{} [default {}]", param.about, param::range(param, profile));
     profile.params.iter().map(|param| line(&param.name, about(param))).collect()
 }
 

@@ -8,10 +8,12 @@ use crate::cli::error::Error;
 use crate::cli::points;
 use crate::cli::ramp::Ramp;
 use crate::host::Host;
-use crate::metric;
+use crate::metric::Better;
+use crate::output;
 use crate::profile::{ParamValue, Profile};
 use crate::report::{Latency, Report, SCHEMA};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A parameter, and the values to run with in turn, as they were typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,36 +117,157 @@ impl Sweep {
     }
 }
 
-/// One line for each point: the profile's result, and how long its wakeups took; then its rows.
-pub fn table(sweep: &Points) -> String {
+/// One line for each point: the profile's result, how long its wakeups took or where tasks and
+/// memory were, then its rows, and below the doubts of all points.
+pub fn table(sweep: &Points, width: usize) -> String {
     let Points { name, points, ramp } = sweep;
     let primary = points.iter().find_map(|point| point.profile.primary.clone());
     let result = primary.unwrap_or_else(|| "messages_per_s".to_string());
-    let mut rows = vec![[
-        name.to_string(),
-        result.clone(),
-        "cv".to_string(),
-        "wakeups".to_string(),
-        "wakeup p50".to_string(),
-        "p99".to_string(),
-    ]];
-    rows.extend(points.iter().map(|point| row(name, &result, point)));
+    let columns = columns(&result, points);
+    let mut header = vec![name.to_string()];
+    header.extend(columns.iter().map(Column::title));
+    let mut rows = vec![header];
+    rows.extend(points.iter().map(|point| {
+        let value = point.profile.params.get(name).cloned().unwrap_or(UNKNOWN.to_string());
+        [value].into_iter().chain(columns.iter().map(|column| column.cell(point))).collect()
+    }));
+    let has_wakeups = columns.contains(&Column::P50);
+    let gap = gap(name, &result, points);
     let named = ramp.as_ref().map_or(String::new(), |ramp| format!("\n{}", ramp.text()));
-    head(name, points) + &aligned(&rows) + &gap(name, &result, points) + &named
+    head(name, points, has_wakeups) + &aligned(&rows) + &gap + &named + &caveats(points, width)
+}
+
+/// What a table has of each point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Column {
+    Metric(String),
+    /// Coefficient of variation of this metric.
+    Cv(String),
+    Wakeups,
+    P50,
+    P99,
+    WhoMoved,
+}
+
+/// What a run that nobody was woken in has to tell besides its result.
+const OF_MEMORY: [&str; 6] =
+    ["elapsed_s", "user_s", "sys_s", "convergence_s", "time_to_local_s", "local_share"];
+
+/// The result, and of the rest what any point has.
+fn columns(result: &str, points: &[Report]) -> Vec<Column> {
+    let mut columns = vec![Column::Metric(result.to_string()), Column::Cv(result.to_string())];
+    let runs = || points.iter().flat_map(|point| &point.runs);
+    if runs().any(|run| most_wakeups(&run.latency).is_some()) {
+        columns.extend([Column::Wakeups, Column::P50, Column::P99]);
+        return columns;
+    }
+    if runs().any(|run| run.trial.is_some()) {
+        columns.push(Column::WhoMoved);
+    }
+    let known = |key: &&str| *key != result && points.iter().any(|it| value_of(key, it).is_some());
+    let metrics = OF_MEMORY.into_iter().filter(known);
+    columns.extend(metrics.map(|key| Column::Metric(key.to_string())));
+    columns
+}
+
+impl Column {
+    fn title(&self) -> String {
+        let words = match self {
+            Column::Metric(key) => key,
+            Column::Cv(_) => "CV",
+            Column::Wakeups => "wakeups",
+            Column::P50 => "wakeup p50",
+            Column::P99 => "p99",
+            Column::WhoMoved => "who moved",
+        };
+        words.to_string()
+    }
+
+    fn cell(&self, point: &Report) -> String {
+        let run = point.median_run();
+        let latency = run.and_then(|run| most_wakeups(&run.latency));
+        let time = |ns: Option<u64>| ns.map(|ns| unit::time(ns as f64));
+        let cell = match self {
+            Column::Metric(key) => {
+                let unit = run.and_then(|run| run.metrics.get(key)).map(|it| it.unit.as_str());
+                let value = value_of(key, point);
+                value.map(|value| output::value(key, value, unit.unwrap_or_default()))
+            }
+            Column::Cv(key) => {
+                let cv = point.summary.get(key).and_then(|summary| summary.cv);
+                cv.map(|cv| format!("{:.1} %", cv * 100.0))
+            }
+            Column::Wakeups => latency.map(|row| unit::count(row.count as f64)),
+            Column::P50 => time(latency.and_then(|row| row.p50)),
+            Column::P99 => time(latency.and_then(|row| row.p99)),
+            Column::WhoMoved => who_moved(point),
+        };
+        cell.unwrap_or(UNKNOWN.to_string())
+    }
+}
+
+/// `memory moved`, or how often each of several outcomes.
+fn who_moved(point: &Report) -> Option<String> {
+    let trials = point.runs.iter().filter_map(|run| run.trial.as_ref());
+    let mut outcomes: BTreeMap<String, u32> = BTreeMap::new();
+    for trial in trials {
+        let from = if trial.start == "started_remote" { "" } else { &trial.start };
+        let outcome = match from {
+            "" => trial.outcome.clone(),
+            from => format!("{} ({from})", trial.outcome),
+        };
+        *outcomes.entry(outcome.replace('_', " ")).or_default() += 1;
+    }
+    let is_one = outcomes.len() == 1;
+    let each = outcomes.into_iter().map(|(words, n)| match is_one {
+        true => words,
+        false => format!("{words} {n}"),
+    });
+    Some(each.collect::<Vec<_>>().join(", ")).filter(|words| !words.is_empty())
+}
+
+/// The doubts of all points, each kind once.
+fn caveats(points: &[Report], width: usize) -> String {
+    let mut kinds: Vec<(&str, &str, usize)> = Vec::new();
+    for point in points {
+        let all = point.runs.iter().flat_map(|run| &run.caveats);
+        let mut seen: Vec<&str> = Vec::new();
+        for caveat in all {
+            let (id, text) = (caveat.id.as_str(), caveat.text.as_str());
+            if seen.contains(&id) {
+                continue;
+            }
+            seen.push(id);
+            match kinds.iter_mut().find(|(known, _, _)| *known == id) {
+                Some((_, _, n)) => *n += 1,
+                None => kinds.push((id, text, 1)),
+            }
+        }
+    }
+    let lines = kinds.iter().map(|(_, text, n)| {
+        let of = match points.len() {
+            all if *n == all => String::new(),
+            all => format!(" (of {n} of {all} points)"),
+        };
+        output::wrapped("  - ", &format!("{text}{of}"), width)
+    });
+    let lines: String = lines.collect();
+    if lines.is_empty() { lines } else { format!("\ncaveats of the points\n{lines}") }
 }
 
 /// What the columns are taken from.
-fn head(name: &str, points: &[Report]) -> String {
+fn head(name: &str, points: &[Report], has_wakeups: bool) -> String {
     let Some(point) = points.first() else {
         return String::new();
     };
     let n_runs = points.iter().map(|point| point.runs.len()).max().unwrap_or_default();
-    let runs = match n_runs {
-        1 => "one run a point".to_string(),
-        n => format!("{n} runs a point: mean of the result, wakeups of the median run"),
+    let runs = match (n_runs, has_wakeups) {
+        (1, _) => "one run a point".to_string(),
+        (n, true) => format!("{n} runs a point: mean of the result, wakeups of the median run"),
+        (n, false) => format!("{n} runs a point: means"),
     };
-    let profile = &point.profile.name;
-    format!("{profile}, {name} swept\n  {runs}\n  wakeups of the team woken most\n\n")
+    let wakeups = if has_wakeups { "  wakeups of the team woken most\n" } else { "" };
+    format!("{}, {name} swept\n  {runs}\n{wakeups}\n", point.profile.name)
 }
 
 const UNKNOWN: &str = "-";
@@ -163,13 +286,21 @@ fn gap(name: &str, result: &str, points: &[Report]) -> String {
     let (Some(worst), Some(best)) = (of(WORST), of(BEST)) else {
         return String::new();
     };
-    if worst == best {
-        return format!("\n{WORST} and {BEST} do not differ in {result}\n");
+    let metric = points.iter().find_map(|it| it.median_run()?.metrics.get(result));
+    let is_gap = match metric.map(|it| it.better) {
+        Some(Better::Higher) => best > worst,
+        Some(Better::Lower) => best < worst,
+        _ => best != worst,
+    };
+    if !is_gap {
+        return format!(
+            "\n{BEST} was no better than {WORST} in {result}: there is no gap to close\n"
+        );
     }
     let between = points.iter().filter_map(|point| {
         let arm = arm(point).filter(|arm| arm != WORST && arm != BEST)?;
         let closed = (value_of(result, point)? - worst) / (best - worst);
-        Some(format!("{arm} {:.1}%", closed * 100.0))
+        Some(format!("{arm} {:.1} %", closed * 100.0))
     });
     let between: Vec<String> = between.collect();
     match between.is_empty() {
@@ -186,23 +317,6 @@ fn value_of(result: &str, point: &Report) -> Option<f64> {
     }
 }
 
-fn row(name: &str, result: &str, point: &Report) -> [String; 6] {
-    let run = point.median_run();
-    let latency = run.and_then(|run| most_wakeups(&run.latency));
-    let time = |ns: Option<u64>| ns.map_or(UNKNOWN.to_string(), |ns| unit::time(ns as f64));
-    let value = value_of(result, point);
-    let cv = point.summary.get(result).and_then(|summary| summary.cv);
-    let unit = run.and_then(|run| Some(run.metrics.get(result)?.unit.as_str()));
-    [
-        point.profile.params.get(name).cloned().unwrap_or(UNKNOWN.to_string()),
-        value.map_or(UNKNOWN.to_string(), |value| shown(value, unit.unwrap_or_default())),
-        cv.map_or(UNKNOWN.to_string(), |cv| format!("{:.1}%", cv * 100.0)),
-        latency.map_or(UNKNOWN.to_string(), |row| unit::count(row.count as f64)),
-        time(latency.and_then(|row| row.p50)),
-        time(latency.and_then(|row| row.p99)),
-    ]
-}
-
 /// The team that was woken most, over all relations.
 fn most_wakeups(rows: &[Latency]) -> Option<&Latency> {
     let whole = |row: &&Latency| {
@@ -211,26 +325,14 @@ fn most_wakeups(rows: &[Latency]) -> Option<&Latency> {
     rows.iter().filter(whole).max_by_key(|row| row.count)
 }
 
-fn shown(value: f64, unit: &str) -> String {
-    match metric::unit(unit) {
-        Some(unit::Unit::Time) => unit::time(value),
-        Some(unit::Unit::Bytes) => unit::bytes(value),
-        Some(unit::Unit::Share) => format!("{value:.1}%"),
-        Some(unit::Unit::Count) => unit::count(value),
-        None if unit == "B/s" => format!("{}/s", unit::bytes(value)),
-        None => format!("{value:.3} {unit}"),
-    }
-}
-
 /// Columns to the right edge, two spaces between them.
-fn aligned(rows: &[[String; 6]]) -> String {
+fn aligned(rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
-        let widths = rows.iter().map(|row| row[column].chars().count());
-        widths.max().unwrap_or_default()
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
     };
-    let widths: [usize; 6] = std::array::from_fn(width);
-    let line = |row: &[String; 6]| {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}"));
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().enumerate().map(|(at, cell)| format!("{cell:>0$}", width(at)));
         cells.collect::<Vec<_>>().join("  ") + "\n"
     };
     rows.iter().map(line).collect()
@@ -269,42 +371,71 @@ mod tests {
 
     #[test]
     fn columns_are_aligned() {
-        let row = |a: &str, b: &str| [a, b, "-", "-", "-", "-"].map(str::to_string);
+        let row = |a: &str, b: &str| [a, b, "-", "-", "-", "-"].map(str::to_string).to_vec();
         let text = aligned(&[row("groups", "x"), row("1", "1.00 k")]);
         assert_eq!(text, "groups       x  -  -  -  -\n     1  1.00 k  -  -  -  -\n");
     }
 
     #[test]
     fn how_much_of_a_gap_was_closed() {
-        let point = |arm: &str, value: Option<f64>| {
+        let point = |arm: &str, value: Option<f64>, better: Better| {
             let mut report = crate::report::fixture::reports().remove("plain").unwrap();
             report.profile.params.insert("arm".to_owned(), arm.to_owned());
             report.summary.clear();
             for run in &mut report.runs {
-                run.metrics.get_mut("messages_per_s").unwrap().value = value;
+                let metric = run.metrics.get_mut("messages_per_s").unwrap();
+                metric.value = value;
+                metric.better = better;
             }
             report
         };
-        let check = |points: &[(&str, Option<f64>)], expected: &str| {
+        let check_as = |better: Better, points: &[(&str, Option<f64>)], expected: &str| {
             let points: Vec<Report> =
-                points.iter().map(|(arm, value)| point(arm, *value)).collect();
+                points.iter().map(|(arm, value)| point(arm, *value, better)).collect();
             assert_eq!(gap("arm", "messages_per_s", &points).trim(), expected);
+        };
+        let check = |points: &[(&str, Option<f64>)], expected: &str| {
+            check_as(Better::Higher, points, expected);
         };
         let (worst, best) = (("worst", Some(100.0)), ("best", Some(300.0)));
         let closed = "of the gap from worst to best closed:";
-        check(&[worst, ("free", Some(250.0)), best], &format!("{closed} free 75.0%"));
+        check(&[worst, ("free", Some(250.0)), best], &format!("{closed} free 75.0 %"));
         // Lower may be better.
-        check(
+        check_as(
+            Better::Lower,
             &[("worst", Some(9.0)), ("free", Some(6.0)), ("best", Some(3.0))],
-            &format!("{closed} free 50.0%"),
+            &format!("{closed} free 50.0 %"),
         );
-        check(&[worst, ("free", Some(90.0)), best], &format!("{closed} free -5.0%"));
+        check(&[worst, ("free", Some(90.0)), best], &format!("{closed} free -5.0 %"));
         check(&[worst, ("free", None), best], "");
         check(&[worst, ("free", Some(1.0))], "");
         check(&[worst, best], "");
-        check(
-            &[("worst", Some(1.0)), ("free", Some(2.0)), ("best", Some(1.0))],
-            "worst and best do not differ in messages_per_s",
-        );
+        let none = "best was no better than worst in messages_per_s: there is no gap to close";
+        check(&[("worst", Some(1.0)), ("free", Some(2.0)), ("best", Some(1.0))], none);
+        check(&[("worst", Some(3.0)), ("free", Some(2.0)), ("best", Some(1.0))], none);
+    }
+
+    fn drawn(name: &str, points: Vec<Report>) -> String {
+        table(&Document::new(name, points).sweep, 100)
+    }
+
+    #[test]
+    fn a_sweep_about_memory_says_where_it_was_and_what_to_doubt() {
+        let reports = crate::report::fixture::reports();
+        let unwoken = |name: &str| {
+            let mut report = reports[name].clone();
+            report.runs.iter_mut().for_each(|run| run.latency.clear());
+            report
+        };
+        let text = drawn("arm", vec![unwoken("two_instances")]);
+        let header = text.lines().nth(3).unwrap();
+        for column in ["elapsed_s", "user_s", "local_share"] {
+            assert!(header.contains(column), "{text}");
+        }
+        assert!(!header.contains("wakeup"), "{text}");
+        let trials = drawn("age", vec![unwoken("memory_moved")]);
+        assert!(trials.contains("who moved") && trials.contains("memory moved"), "{trials}");
+        let doubtful = drawn("n", vec![reports["plain"].clone(), reports["repeats"].clone()]);
+        assert!(doubtful.contains("\ncaveats of the points\n  - "), "{doubtful}");
     }
 }

@@ -44,6 +44,10 @@ impl Limits {
             cgroup_v2_barred: cgroups
                 .and_then(Cgroups::own_v2)
                 .and_then(|own| barred(root, &own, user(&status, Id::Effective)?)),
+            cgroup_v2_controllers: cgroups.and_then(Cgroups::own_v2).and_then(|own| {
+                let names = root.text(&format!("{own}/cgroup.controllers"));
+                Some(names.value()?.split_whitespace().map(str::to_owned).collect())
+            }),
             cgroup_v2: cgroups.and_then(Cgroups::own_v2),
             cgroup_memory: cgroups.and_then(|it| tightest(it, "memory", |v, d| memory(root, v, d))),
             nodes: node_limits(root, &status, nodes),

@@ -166,6 +166,9 @@ pub struct Limits {
     /// Why no cgroup can be made below it, as far as can be seen.
     #[serde(default)]
     pub cgroup_v2_barred: Option<String>,
+    /// The controllers that may be enabled below it; those of version 1 are not among them.
+    #[serde(default)]
+    pub cgroup_v2_controllers: Option<Vec<String>>,
     /// What each node of the topology has to give; empty where nothing is known.
     pub nodes: Vec<NodeLimit>,
     /// RLIMIT_RTPRIO: the highest real-time priority that may be set.

@@ -42,9 +42,9 @@ impl OomKills {
         // Where nobody was killed, the largest circle says so for all.
         let (file, n) = grown.iter().find(|(_, n)| *n > 0).or(grown.last())?;
         let killed = match n {
-            0 => "but that killed nobody".to_owned(),
-            1 => "and that killed a process".to_owned(),
-            n => format!("and that killed {n} processes"),
+            0 => "but the OOM killer killed nobody".to_owned(),
+            1 => "and the OOM killer killed a process".to_owned(),
+            n => format!("and the OOM killer killed {n} processes"),
         };
         Some(format!("{killed} meanwhile (oom_kill of {file})"))
     }
@@ -100,26 +100,30 @@ mod tests {
             v2,
             &[events("oom 1\noom_kill 2\noom_group_kill 0\n"), vmstat("oom_kill 7\n")],
             &[events("oom 9\noom_kill 4\noom_group_kill 0\n"), vmstat("oom_kill 10\n")],
-            Some("and that killed 2 processes meanwhile (oom_kill of /cg/a/memory.events)"),
+            Some(
+                "and the OOM killer killed 2 processes meanwhile (oom_kill of /cg/a/memory.events)",
+            ),
         );
         check(
             v1,
             &[control("oom_kill_disable 0\nunder_oom 0\noom_kill 0\n")],
             &[control("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")],
-            Some("and that killed a process meanwhile (oom_kill of /cg/a/memory.oom_control)"),
+            Some(
+                "and the OOM killer killed a process meanwhile (oom_kill of /cg/a/memory.oom_control)",
+            ),
         );
         // In another cgroup, or of all the machine.
         check(
             v2,
             &[events("oom_kill 2\n"), vmstat("oom_kill 7\n")],
             &[events("oom_kill 2\n"), vmstat("oom_kill 8\n")],
-            Some("and that killed a process meanwhile (oom_kill of /proc/vmstat)"),
+            Some("and the OOM killer killed a process meanwhile (oom_kill of /proc/vmstat)"),
         );
         check(
             v2,
             &[events("oom_kill 2\n"), vmstat("oom_kill 7\n")],
             &[events("oom_kill 2\n"), vmstat("oom_kill 7\n")],
-            Some("but that killed nobody meanwhile (oom_kill of /proc/vmstat)"),
+            Some("but the OOM killer killed nobody meanwhile (oom_kill of /proc/vmstat)"),
         );
     }
 }

@@ -73,6 +73,7 @@ fn a_small_guest() {
     let expected = Limits {
         cgroup_v2: host.limits.cgroup_v2.clone(),
         cgroup_v2_barred: None,
+        cgroup_v2_controllers: None,
         user_tasks_used: None,
         open_files: Some(Limit { soft: 1024, hard: u64::MAX }),
         user_tasks: Some(Limit { soft: 96365, hard: 96366 }),

@@ -84,10 +84,11 @@ pub(super) fn on_this_host(
                     Delegate=yes`), or without `cgroup`";
         return Err(vec![Refusal::new(message).with_help(help)]);
     }
+    no_controller(words, host)?;
     let nodes = all_nodes(host);
     let plan = |words: &CgroupWords| {
         let lenient = overrides.allow_single_node;
-        let members = Members { team: "of a cgroup", size: 1, copies: 1, lenient };
+        let members = Members { who: "the cgroup of an instance", size: 1, copies: 1, lenient };
         let cpus = placement::assign(std::slice::from_ref(&words.cpus), &members, host)?;
         let node = words.mems.filter(|node| !lenient || nodes.contains(node));
         if let Some(node) = node.filter(|node| !nodes.contains(node)) {
@@ -103,4 +104,33 @@ pub(super) fn on_this_host(
         })
     };
     words.iter().map(plan).collect()
+}
+
+/// Refuses keys whose controller is not to be had here.
+fn no_controller(words: &[CgroupWords], host: &Host) -> Result<(), Vec<Refusal>> {
+    let Some(known) = host.limits.cgroup_v2_controllers.as_ref() else {
+        return Ok(());
+    };
+    let is_set = |words: &CgroupWords| {
+        [
+            ("cpus", "cpuset", words.cpus.on.is_some()),
+            ("mems", "cpuset", words.mems.is_some()),
+            ("weight", "cpu", words.weight.is_some()),
+            ("max", "cpu", words.quota_ns.is_some()),
+        ]
+    };
+    let keys = words.first().into_iter().flat_map(is_set);
+    let lacking = keys.filter(|(_, name, is_set)| *is_set && !known.iter().any(|it| it == name));
+    let refusal = |(key, name, _): (&str, &str, bool)| {
+        let message = format!(
+            "`{key}` of the cgroup of an instance needs the controller {name}, and our cgroup of \
+             version 2 has {}",
+            if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+        );
+        let help = "run it where cgroups v2 have it (it may be in use by version 1, or not \
+                    delegated), or leave the key out";
+        Refusal::new(message).with_help(help)
+    };
+    let refusals: Vec<Refusal> = lacking.map(refusal).collect();
+    if refusals.is_empty() { Ok(()) } else { Err(refusals) }
 }

@@ -137,7 +137,8 @@ fn wanted(key: &str, level: Level) -> Wanted {
 
 /// The members of a team: `size` in each of `copies`, which all instances have.
 pub(super) struct Members<'a> {
-    pub team: &'a str,
+    /// As a message names them.
+    pub who: &'a str,
     pub size: u32,
     pub copies: u32,
     /// Where a node is not there, any will do (a smoke test on a machine without).
@@ -278,10 +279,10 @@ fn asked(
     members: &Members,
     host: &Host,
 ) -> Result<CpuList, Vec<Refusal>> {
-    let team = members.team;
+    let who = members.who;
     match on {
         None => Ok(host.allowed.clone()),
-        Some(On::Cpus(cpus)) => listed(cpus, team, host),
+        Some(On::Cpus(cpus)) => listed(cpus, who, host),
         Some(On::Level(level, _)) => {
             let groups = level.groups(&host.allowed, host);
             let found = match level {
@@ -291,12 +292,12 @@ fn asked(
                 _ => usize::try_from(number).ok().and_then(|at| groups.values().nth(at)),
             };
             let any = (members.lenient && *level == Level::Node).then_some(&host.allowed);
-            found.or(any).cloned().ok_or_else(|| vec![missing(*level, number, team, &groups)])
+            found.or(any).cloned().ok_or_else(|| vec![missing(*level, number, who, &groups)])
         }
     }
 }
 
-fn missing(level: Level, number: u64, team: &str, groups: &BTreeMap<u32, CpuList>) -> Refusal {
+fn missing(level: Level, number: u64, who: &str, groups: &BTreeMap<u32, CpuList>) -> Refusal {
     let (name, n) = (level.name(), groups.len());
     let plural = if n == 1 { "" } else { "s" };
     let numbers: String = match level {
@@ -310,14 +311,14 @@ fn missing(level: Level, number: u64, team: &str, groups: &BTreeMap<u32, CpuList
         },
     };
     let message = format!(
-        "team `{team}` is to run on {name} {number}, and {n} {name}{plural} can be used here \
+        "{who} is to run on {name} {number}, and {n} {name}{plural} can be used here \
          ({numbers})"
     );
     Refusal::new(message).with_help("ask for another, or start with a wider CPU mask")
 }
 
 /// The CPUs themselves, if all may be used.
-fn listed(cpus: &CpuList, team: &str, host: &Host) -> Result<CpuList, Vec<Refusal>> {
+fn listed(cpus: &CpuList, who: &str, host: &Host) -> Result<CpuList, Vec<Refusal>> {
     let allowed = &host.allowed;
     let online = host.topology.online();
     let refusal = |cpus: CpuList, is: &str, help: &str| {
@@ -325,9 +326,8 @@ fn listed(cpus: &CpuList, team: &str, host: &Host) -> Result<CpuList, Vec<Refusa
             return None;
         }
         let (s, are) = if cpus.len() == 1 { ("", "is") } else { ("s", "are") };
-        let message = format!(
-            "team `{team}` is to run on cpu{s} {cpus}, which {are} {is}; allowed: {allowed}"
-        );
+        let message =
+            format!("{who} is to run on cpu{s} {cpus}, which {are} {is}; allowed: {allowed}");
         Some(Refusal::new(message).with_help(help))
     };
     let forbidden = cpus.and(&online).without(allowed);

@@ -40,7 +40,7 @@ pub fn show(plan: &Plan) -> String {
         lines.line(0, &format!("memory{each}"));
     }
     for (index, it) in plan.memory.iter().enumerate() {
-        lines.line(1, &(region(it) + &processes_of(index, plan)));
+        lines.line(1, &(region(it, plan) + &processes_of(index, plan)));
     }
     if !plan.syncs.is_empty() {
         lines.blank();
@@ -380,7 +380,7 @@ fn processes_of(region: usize, plan: &Plan) -> String {
     }
 }
 
-fn region(region: &MemoryPlan) -> String {
+fn region(region: &MemoryPlan, plan: &Plan) -> String {
     let slices = match region.count {
         1 => String::new(),
         n => format!("{n} x "),
@@ -391,7 +391,10 @@ fn region(region: &MemoryPlan) -> String {
     };
     let touch = match &region.first_touch {
         FirstTouch::Owner => "its owner".to_owned(),
-        FirstTouch::Team(_) => "a team".to_owned(),
+        FirstTouch::Team(team) => match plan.teams.get(*team as usize) {
+            Some(team) => format!("team {}", team.name),
+            None => "a team".to_owned(),
+        },
         FirstTouch::Main => "the main thread".to_owned(),
         FirstTouch::Nodes(on) => format!("the main thread, onto node {}", nodes(on)),
         FirstTouch::Interleave => "the main thread, interleaved".to_owned(),

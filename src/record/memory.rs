@@ -109,6 +109,8 @@ plain! {
         /// By [`Phase`].
         pub sent: [AtomicU64; 3],
         pub received: [AtomicU64; 3],
+        /// How long it had waited for a CPU when it was ready (ns), if it had memory to touch.
+        pub ready_delay: AtomicU64,
         /// In the window: how long its first measured block took, and the last one so far (ticks,
         /// plus one; 0 without any).
         pub first_block: AtomicU64,

@@ -72,6 +72,11 @@ pub struct Failure {
     pub error: String,
 }
 
+impl Failure {
+    /// In place of a call: the task was killed, wherever it was.
+    pub const NO_CALL: &'static str = "none";
+}
+
 /// Tasks of a team that wait at one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
@@ -204,6 +209,9 @@ pub struct TaskRecord {
     pub begun: Option<Begun>,
     /// CPU time that it had used when it was ready for its first step (ns).
     pub ready_ns: u64,
+    /// How long it had waited for a CPU by then (ns); 0 where it had nothing to do before, and so
+    /// hardly did.
+    pub ready_delay_ns: u64,
     /// How long its first and its last measured block of the window took (ns), of whatever name.
     pub blocks: Option<[u64; 2]>,
     /// What it used of memory in the window, by `record::memory::Moved`.

@@ -29,12 +29,15 @@ pub(super) fn all(case: &Case<'_>, metrics: &BTreeMap<String, Metric>) -> Vec<Co
     judged.collect()
 }
 
-/// A doubt for each that was not met.
+/// A doubt for each that was not met, or of which nobody knows.
 pub(super) fn doubts(conditions: &[Condition]) -> Vec<Caveat> {
-    let unmet = conditions.iter().filter(|it| it.met == Some(false));
+    let unmet = conditions.iter().filter(|it| it.met != Some(true));
     let doubt = |it: &Condition| Caveat {
         id: "condition".to_owned(),
-        text: format!("not tested: {}: {}", it.about, it.in_words()),
+        text: match it.met {
+            None => format!("perhaps not tested: {}: {}", it.about, it.in_words()),
+            Some(_) => format!("not tested: {}: {}", it.about, it.in_words()),
+        },
     };
     unmet.map(doubt).collect()
 }
@@ -54,10 +57,10 @@ impl Condition {
             (None, None) => "anything".to_owned(),
         };
         let value = self.value.map_or("not known".to_owned(), number);
-        let joined = if self.met == Some(true) { ", within" } else { ", not" };
         match self.met {
-            None => format!("{} is not known", self.metric),
-            Some(_) => format!("{} is {value}{joined} {wanted}", self.metric),
+            None => format!("{} is not known, and has to be {wanted}", self.metric),
+            Some(true) => format!("{} is {value} ({wanted})", self.metric),
+            Some(false) => format!("{} is {value}, not {wanted}", self.metric),
         }
     }
 }
@@ -79,7 +82,7 @@ mod tests {
             let run = &report.runs[0];
             assert_eq!(run.conditions[0].met, met, "{:?}", run.conditions);
             let doubted = run.caveats.iter().any(|caveat| caveat.id == "condition");
-            assert_eq!(doubted, met == Some(false));
+            assert_eq!(doubted, met != Some(true));
         };
         check("found_ready_share", (Some(0.0), Some(1.0)), Some(true));
         check("found_ready_share", (None, Some(1.0)), Some(true));
@@ -100,8 +103,13 @@ mod tests {
         };
         let words = "server_asleep_share is 0.912, not 0.3 to 0.7";
         check("server_asleep_share", (Some(0.3), Some(0.7)), Some(0.91234), words);
-        check("runnable", (Some(3.0), None), Some(4.0), "runnable is 4, within at least 3");
-        check("runnable", (None, Some(3.0)), None, "runnable is not known");
+        check("runnable", (Some(3.0), None), Some(4.0), "runnable is 4 (at least 3)");
+        check(
+            "runnable",
+            (None, Some(3.0)),
+            None,
+            "runnable is not known, and has to be at most 3",
+        );
         let words = "wakeup_latency_ns_p99 is 1.50 ms, not at most 1.00 ms";
         check("wakeup_latency_ns_p99", (None, Some(1e6)), Some(1.5e6), words);
     }

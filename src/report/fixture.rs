@@ -177,6 +177,7 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
         checked_out: true,
         messages: Messages { sent, received },
         ready_ns: 0,
+        ready_delay_ns: 0,
         blocks: None,
         moved: Default::default(),
         moved_on: Vec::new(),

@@ -145,6 +145,7 @@ fn task(team: usize, copy: u32, index: u32, begun: Begun) -> TaskRecord {
         messages: Messages { sent: PerPhase::default(), received: PerPhase::default() },
         begun: Some(begun),
         ready_ns: 0,
+        ready_delay_ns: 0,
         blocks: Some([412_000_000, 198_000_000]),
         ..fixture::recording().tasks[0].clone()
     }

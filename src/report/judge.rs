@@ -7,7 +7,7 @@ use crate::base::{CpuId, Reading};
 use crate::host::Host;
 use crate::plan::{Plan, PlanCpu};
 use crate::record::Recording;
-use crate::record::recording::{End, PerPhase, SeriesKind, TaskRecord, Waiting};
+use crate::record::recording::{End, Failure, PerPhase, SeriesKind, TaskRecord, Waiting};
 use crate::report::{
     Harness, HostFacts, InstancePlacement, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA,
     Trial, arrivals, caveats, charged, checks, conditions, convergence, latency, memory_steps,
@@ -213,10 +213,11 @@ fn end(end: &End) -> (&'static str, Option<String>) {
         End::TimeUp => ("time_up", None),
         End::Interrupted(signal) => ("interrupted", Some(format!("signal {signal}"))),
         End::Failed(failure) => {
-            let detail = format!(
-                "{} {}: step `{}`: {}: {}",
-                failure.team, failure.task_idx, failure.step, failure.call, failure.error
-            );
+            let Failure { team, task_idx, step, call, error } = failure;
+            let detail = match call.as_str() {
+                Failure::NO_CALL => format!("{team} {task_idx}: {error}"),
+                _ => format!("{team} {task_idx}: step `{step}`: {call}: {error}"),
+            };
             ("failed", Some(detail))
         }
         End::Stalled(waiting) => ("stalled", Some(stall(waiting))),
@@ -306,6 +307,18 @@ pub(super) fn harness_share(case: &Case<'_>) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::report::fixture;
+
+    #[test]
+    fn failures_in_words() {
+        let check = |step: &str, call: &str, expected: &str| {
+            let (team, error) = ("w".to_owned(), "oh".to_owned());
+            let (step, call) = (step.to_owned(), call.to_owned());
+            let failure = Failure { team, task_idx: 3, step, call, error };
+            assert_eq!(end(&End::Failed(failure)).1.as_deref(), Some(expected));
+        };
+        check("send c", "write", "w 3: step `send c`: write: oh");
+        check("unknown", Failure::NO_CALL, "w 3: oh");
+    }
 
     #[test]
     fn one_by_one_is_the_same_as_all_at_once() {

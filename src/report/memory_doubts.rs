@@ -2,7 +2,7 @@
 //!
 //! None for a plan without memory regions. Must not know: latencies, how text is wrapped.
 
-use crate::base::{NodeId, Reading};
+use crate::base::{NodeId, Reading, unit};
 use crate::host::Fact;
 use crate::host::numa::{self, Mode};
 use crate::plan::{FirstTouch, HugePages, MemoryPlan, MemoryPolicy, Sharing};
@@ -20,6 +20,8 @@ use std::collections::BTreeSet;
 const SCAN_PASSES: f64 = 4.0;
 /// Above this the looks themselves are a visible part of what runs.
 const SAMPLER_SHARE: f64 = 0.01;
+/// A look that stands for more of the run than this says little of what happened in it.
+const GAP_SHARE: f64 = 0.1;
 /// So much of a region may be elsewhere than the plan has it at the first look: pages that went
 /// astray for want of free ones, and rounding of the sample.
 const ASTRAY: f64 = 0.05;
@@ -50,6 +52,7 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Caveat> {
         add("huge_pages_off", huge_pages_off(case, region));
     }
     add("sampler_cost", sampler_cost(case));
+    add("sparse_looks", sparse_looks(case));
     caveats
 }
 
@@ -74,8 +77,9 @@ fn nodes(case: &Case<'_>) -> BTreeSet<NodeId> {
 }
 
 fn one_node(case: &Case<'_>) -> Option<String> {
-    (nodes(case).len() < 2)
-        .then(|| "only one node: all memory is local, so this run compares with nothing".to_owned())
+    (nodes(case).len() < 2).then(|| {
+        "only one node: all memory is local, so local share and convergence say nothing".to_owned()
+    })
 }
 
 fn balancing<'a>(case: &Case<'a>) -> Option<&'a Fact> {
@@ -209,6 +213,26 @@ fn sampler_cost(case: &Case<'_>) -> Option<String> {
     ))
 }
 
+/// Looks that were put off, because one took long or the coordinator waited for a CPU: the last one
+/// stood for what came after it, perhaps from before the tasks had begun.
+fn sparse_looks(case: &Case<'_>) -> Option<String> {
+    let timeline = &case.recording.timeline;
+    let at_ns = || timeline.samples.iter().map(|sample| sample.at_ns);
+    let span_ns = at_ns().max()?.saturating_sub(at_ns().min()?);
+    let gaps = at_ns().zip(at_ns().skip(1)).map(|(a, b)| b.saturating_sub(a));
+    let longest_ns = gaps.max()?;
+    let is_long = longest_ns > timeline.interval_ns.saturating_mul(3)
+        && longest_ns as f64 > span_ns as f64 * GAP_SHARE;
+    is_long.then(|| {
+        format!(
+            "looks were put off: nobody looked for {} of {}, and local share, convergence and \
+             places by looks are no finer than that",
+            unit::time(longest_ns as f64),
+            unit::time(span_ns as f64)
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,13 +302,24 @@ mod tests {
 
     #[test]
     fn one_node_compares_with_nothing() {
-        check("one_node", "compares with nothing", |plan, _, _| {
+        check("one_node", "say nothing", |plan, _, _| {
             plan.cpus.iter_mut().for_each(|cpu| cpu.place.node = NodeId(0));
             plan.nodes[1].has_memory = false;
         });
         // A node with memory alone is one to go to.
         check("", "", |plan, _, _| {
             plan.cpus.iter_mut().for_each(|cpu| cpu.place.node = NodeId(0));
+        });
+    }
+
+    #[test]
+    fn looks_that_were_put_off() {
+        check("sparse_looks", "nobody looked for", |_, _, run| {
+            let n = run.timeline.samples.len();
+            run.timeline.samples.drain(n / 4..n / 2);
+        });
+        check("", "", |_, _, run| {
+            run.timeline.samples.remove(5);
         });
     }
 

@@ -207,10 +207,10 @@ fn busy(case: &Case<'_>, of: &Kernel) -> Value {
     ratio(run_ns.max(0.0), case.recording.elapsed_ns, "the run has no length")
 }
 
-/// The same with the time of waiting for one, which the kernel has over whole lives only.
+/// The same with the time of waiting for one.
 fn runnable(case: &Case<'_>, of: &Kernel) -> Value {
-    let delay_ns = kernel(&of.totals.run_delay_ns)?;
-    let delayed = ratio(delay_ns, case.recording.elapsed_ns, "the run has no length")?;
+    let delay_ns = kernel(&of.totals.run_delay_ns)? - of.ready_delay_ns as f64;
+    let delayed = ratio(delay_ns.max(0.0), case.recording.elapsed_ns, "the run has no length")?;
     Ok(busy(case, of)? + delayed)
 }
 
@@ -321,6 +321,26 @@ mod tests {
     use crate::record::Recording;
     use crate::report::fixture_memory as made;
     use crate::report::{Report, fixture};
+
+    #[test]
+    fn runnable_is_since_the_gate() {
+        let runnable = |change: fn(&mut TaskRecord)| {
+            let mut recording = fixture::recording();
+            recording.tasks.iter_mut().for_each(change);
+            let report = Report::judge(&fixture::plan(), &fixture::host(), &[recording]);
+            report.runs[0].metrics["runnable"].value.unwrap()
+        };
+        let now = runnable(|_| {});
+        assert!((runnable(|task| longer(task, 5_000_000_000)) - now).abs() < 1e-9);
+        assert!(runnable(|task| longer(task, 0)) > now + 0.1);
+    }
+
+    /// Another five seconds of waiting for a CPU, so many of them before it was ready.
+    fn longer(task: &mut TaskRecord, before_ns: u64) {
+        let delay = task.kernel.run_delay_ns.value().copied().unwrap_or(0);
+        task.kernel.run_delay_ns = crate::base::Reading::Value(delay + 5_000_000_000);
+        task.ready_delay_ns = before_ns;
+    }
 
     #[test]
     fn every_row_is_computed_or_says_why_not() {

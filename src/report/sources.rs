@@ -15,6 +15,8 @@ pub(super) struct Kernel {
     pub totals: KernelTotals,
     /// CPU time before the tasks were ready (ns), which `totals` has as well.
     pub ready_ns: u64,
+    /// The same of waiting for a CPU.
+    pub ready_delay_ns: u64,
 }
 
 impl Kernel {
@@ -29,7 +31,7 @@ impl Kernel {
 
     fn of_these(tasks: &[&TaskRecord]) -> Kernel {
         let sum = |of: fn(&KernelCounts) -> &Reading<u64>| sum(tasks, of);
-        let out = tasks.iter().filter(|task| task.checked_out);
+        let out = || tasks.iter().filter(|task| task.checked_out);
         Kernel {
             migrations: sum(|kernel| &kernel.nr_migrations),
             totals: KernelTotals {
@@ -39,7 +41,8 @@ impl Kernel {
                 run_delay_ns: sum(|kernel| &kernel.run_delay_ns),
                 timeslices: sum(|kernel| &kernel.timeslices),
             },
-            ready_ns: out.map(|task| task.ready_ns).sum(),
+            ready_ns: out().map(|task| task.ready_ns).sum(),
+            ready_delay_ns: out().map(|task| task.ready_delay_ns).sum(),
         }
     }
 }

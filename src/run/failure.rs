@@ -114,7 +114,7 @@ pub(super) fn describe(plan: &Plan, memory: &Memory, ids: &[TaskId], task: usize
             (signal, None) => format!("killed by {}", signal::words(signal)),
             (signal, Some(process)) => format!("{process} was killed by {}", signal::words(signal)),
         };
-        return named("unknown".to_owned(), "none", error);
+        return named("unknown".to_owned(), Failure::NO_CALL, error);
     }
     let tried = slot.failed_call.load(Relaxed);
     let words = WORDS.iter().find(|(code, _)| *code as u32 == tried).map(|&(_, words)| words);

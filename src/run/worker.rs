@@ -119,6 +119,9 @@ impl Worker<'_> {
             thread::set_least_timer_slack();
         }
         let prepared = self.prepare();
+        if !(self.touches.is_empty() && self.program.usings.is_empty()) {
+            self.keep_delay();
+        }
         // Also a task that failed is waited for at the gate, which its failure keeps shut if it is
         // known by then.
         if let Err(Stop::Failed(failed)) = prepared {
@@ -413,6 +416,16 @@ impl Worker<'_> {
         // An eventfd takes eight bytes at any time; without it the coordinator would wait for its
         // time limit.
         while raw::write(self.event, &1u64.to_ne_bytes()) == Err(Errno::INTERRUPTED) {}
+    }
+
+    /// How long this task has waited for a CPU so far: touching memory takes long enough to matter.
+    #[inline(never)]
+    fn keep_delay(&self) {
+        let mut buffer = [0; 128];
+        let text = read_text(c"/proc/thread-self/schedstat", &mut buffer);
+        if let Reading::Value(schedstat) = text.and_then(task::parse_schedstat) {
+            self.recorder.slot().ready_delay.store(schedstat.delay_ns, Relaxed);
+        }
     }
 
     /// The kernel's own numbers of this task, which are gone when it is. Not inlined, so that its

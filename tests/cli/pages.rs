@@ -145,7 +145,7 @@ fn an_instance_that_the_oom_killer_ends() {
     let output = end(child, &processes);
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(3), "{error}");
-    for words in ["killed by signal 9 (SIGKILL", "and that killed", "oom_kill of"] {
+    for words in ["killed by signal 9 (SIGKILL", "and the OOM killer killed", "oom_kill of"] {
         assert!(error.contains(words), "`{words}` is not in:\n{error}");
     }
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();

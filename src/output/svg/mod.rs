@@ -100,7 +100,7 @@ fn head(body: &mut String, report: &Report, run: &Run) -> f64 {
     let most = ((WIDTH - 2.0 * MARGIN) / LETTER) as usize;
     let mut y = 44.0;
     let mut line = String::new();
-    for fact in facts {
+    for fact in facts.iter().flat_map(|fact| pieces(fact, most)) {
         if !line.is_empty() && line.chars().count() + fact.chars().count() + 3 > most {
             text(body, MARGIN, y, "small", &line);
             (line, y) = (String::new(), y + 14.0);
@@ -110,6 +110,20 @@ fn head(body: &mut String, report: &Report, run: &Run) -> f64 {
     }
     text(body, MARGIN, y, "small", &line);
     y + 22.0
+}
+
+/// A fact that is longer than a line, as lines: broken at its commas, where it has any.
+fn pieces(fact: &str, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in fact.split_inclusive(", ") {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + part.trim_end().chars().count() <= most => {
+                *line += part;
+            }
+            _ => lines.push(part.to_owned()),
+        }
+    }
+    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
 fn tasks(instance: &InstanceTimeline) -> Chart {
@@ -211,6 +225,14 @@ mod tests {
         assert_eq!(timeline_svg(&report), None);
         report.runs.clear();
         assert_eq!(timeline_svg(&report), None);
+    }
+
+    #[test]
+    fn long_facts_are_broken_at_their_commas() {
+        let check = |fact, expected: &[&str]| assert_eq!(pieces(fact, 8), expected, "{fact}");
+        check("a 1, b 2", &["a 1, b 2"]);
+        check("a 1, b 2, c 3", &["a 1,", "b 2, c 3"]);
+        check("longer than a line", &["longer than a line"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::chart;
 use super::layout::{WIDE, count, gap, mean_time, percent_of, table, time, wrapped};
-use crate::report::{ALL, Latency, Run};
+use crate::report::{ALL, Latency, NO_RECEIVER, Run};
 
 const WAKEUP: &str = "wakeup";
 const HEADER: [&str; 10] =
@@ -83,10 +83,14 @@ fn cells(row: &Latency, whole: u64) -> Vec<String> {
     ]
 }
 
-/// Nothing for a run of memory in which nobody sent any.
+/// Nothing for a run in which nobody sent any, unless there was somebody to receive them.
 fn messages(run: &Run, width: usize) -> String {
     let messages = &run.messages;
-    if run.timeline.is_some() && messages.sent == 0 && messages.received == 0 {
+    let expected = run
+        .metrics
+        .get("messages_per_s")
+        .is_none_or(|it| it.reason.as_deref() != Some(NO_RECEIVER));
+    if !expected && messages.sent == 0 && messages.received == 0 {
         return String::new();
     }
     let text = format!(

@@ -49,7 +49,7 @@ pub(super) fn lines(text: &str) -> String {
 }
 
 /// Words in lines of at most `width`; the first begins with `first`, the others below its end.
-pub(super) fn wrapped(first: &str, text: &str, width: usize) -> String {
+pub(crate) fn wrapped(first: &str, text: &str, width: usize) -> String {
     let indent = first.chars().count();
     let mut lines = vec![first.to_owned()];
     let mut used = indent;
@@ -68,6 +68,11 @@ pub(super) fn wrapped(first: &str, text: &str, width: usize) -> String {
         used += space + length;
     }
     lines.iter().map(|line| line.trim_end().replace(GLUE, " ") + "\n").collect()
+}
+
+/// Where nothing will be wrapped.
+pub(super) fn plain(text: &str) -> String {
+    text.replace(GLUE, " ")
 }
 
 fn glued(text: String) -> String {

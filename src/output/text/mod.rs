@@ -20,6 +20,13 @@ mod trust;
 use crate::output::{NARROWEST, Options, OutputError};
 use crate::report::Report;
 
+pub(crate) use layout::wrapped;
+
+/// A metric's value as the report has it.
+pub(crate) fn value(key: &str, value: f64, unit: &str) -> String {
+    layout::plain(&layout::metric(key, value, unit))
+}
+
 pub(super) fn render(report: &Report, options: &Options) -> Result<String, OutputError> {
     let width = options.width.max(NARROWEST);
     let mut sections = vec![headline::head(report, width)];

@@ -23,7 +23,7 @@ struct Row {
     what: String,
     place: String,
     shares: Vec<Option<f64>>,
-    /// How the first and the last known are printed.
+    /// How the first and the last known are printed: of tasks, of looks that saw any.
     note: String,
 }
 
@@ -74,9 +74,20 @@ fn title(timeline: &Timeline, n: usize) -> String {
          instance's tasks or of the region's pages, {NOTHING} none, {UNKNOWN} not known",
         methods(timeline),
         timeline.at_s.len(),
-        unit::time(timeline.interval_s * 1e9),
+        unit::time(timeline.interval_s * 1e9).to_owned() + &longest(timeline),
         unit::time(span(timeline) / n.max(1) as f64 * 1e9)
     )
+}
+
+/// ` (2.25 s at the longest)`, where looks were put off: what happened between two is not known any
+/// better.
+fn longest(timeline: &Timeline) -> String {
+    let gaps = timeline.at_s.windows(2).map(|pair| pair[1] - pair[0]);
+    let longest = gaps.fold(0.0, f64::max);
+    match longest > timeline.interval_s * 1.5 {
+        true => format!(" ({} at the longest)", unit::time(longest * 1e9)),
+        false => String::new(),
+    }
 }
 
 /// ` (move_pages sample)`; reports of older versions do not tell.
@@ -102,15 +113,16 @@ fn rows(instance: &InstanceTimeline) -> Vec<Row> {
         |at: usize| instance.tasks.iter().filter_map(|node| *node.tasks.get(at)?).sum::<u32>();
     let most = f64::from(n.map(total).max().unwrap_or(0)).max(1.0);
     let used = |counts: &[Option<u32>]| counts.iter().flatten().any(|n| *n > 0);
+    // Before they begin and when all have left there are none anywhere, which is no news.
+    let at_all =
+        |(at, n): (usize, &Option<u32>)| Some(n.as_ref().filter(|_| total(at) > 0)?.to_string());
     let mut rows = Vec::new();
     for node in instance.tasks.iter().filter(|node| used(&node.tasks)) {
         rows.push(Row {
             what: first_of("tasks", rows.is_empty()),
             place: format!("node {}", node.node),
             shares: node.tasks.iter().map(|n| Some(f64::from((*n)?) / most)).collect(),
-            note: ends(
-                &node.tasks.iter().map(|n| Some(n.as_ref()?.to_string())).collect::<Vec<_>>(),
-            ),
+            note: ends(&node.tasks.iter().enumerate().map(at_all).collect::<Vec<_>>()),
         });
     }
     for region in &instance.regions {

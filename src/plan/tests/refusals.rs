@@ -181,6 +181,15 @@ fn siblings_can_be_unequal() {
 }
 
 #[test]
+fn nodes_are_asked_of_those_who_need_several() {
+    // As hwloc has it where /sys is missing.
+    let host = host("pack:1 [numa(memory=0)] core:2 pu:1");
+    assert_eq!(refused(&team("size = 1"), &host), [""; 0]);
+    let two = refused(&format!("nodes = 2\n{}", team("size = 1")), &host);
+    assert!(two[0].contains("lets us use 0 NUMA nodes with memory"), "{two:?}");
+}
+
+#[test]
 fn cgroups_that_cannot_be_made() {
     let text = "about = 'x'\ninstances = 1\ncgroup = { weight = 50 }\n[team.w]\nsize = 1\n\
                 steps = [ { spin = '1us' } ]";
@@ -203,6 +212,13 @@ fn cgroups_that_cannot_be_made() {
             host.limits.cgroup_v2_barred = Some("no permission: it is not ours".to_owned());
         },
         &["no permission: it is not ours", "Delegate=yes"],
+    );
+    check(
+        |host| {
+            host.limits.cgroup_v2 = Some("/sys/fs/cgroup/a".to_owned());
+            host.limits.cgroup_v2_controllers = Some(vec!["cpuset".to_owned()]);
+        },
+        &["`weight` of the cgroup of an instance needs the controller cpu", "has cpuset"],
     );
 }
 

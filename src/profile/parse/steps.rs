@@ -148,6 +148,10 @@ impl Reader<'_> {
             FACTS.iter().chain(MEMBER).any(|row| row.name == name)
                 || matches!(self.meaning(name), Some(Meaning::Number(_)))
         };
+        // No region is called so, even where its unit is unknown.
+        if text.trim_start().starts_with(|c: char| c.is_ascii_digit()) {
+            return true;
+        }
         let mut all_known = true;
         Expr::parse(text, 0).is_ok_and(|expr| {
             expr.names(&mut |name| all_known &= is_known(name));

@@ -19,6 +19,10 @@ fn steps() {
         &["3 unknown step `recieve` (did you mean `receive`?)"],
     );
     check_step(
+        "{ sleep = \"3 h\" }",
+        &["14 unknown unit `h` (units are ns, us, ms, s, min, B, kB, MB, GB, KiB, MiB, GiB, %)"],
+    );
+    check_step(
         "{ send = \"inbox[me]\", receive = \"one\" }",
         &["23 a step does one thing, not `send` and `receive` (make it two steps)"],
     );
