@@ -428,10 +428,13 @@ pub const NO_MESSAGES: &str = "this team receives no messages";
 pub const NO_SUCH_STEP: &str = "no step of this kind used memory in the window";
 /// Why a metric of a sort of sync object has no value where the profile has none.
 pub const NO_SYNC: &str = "the profile has no such sync object";
+/// Why a team has no number outside of pauses.
+pub const NO_SAFEPOINT: &str = "no safepoint holds this team";
 pub const NO_TRIAL: &str = "the profile is no trial of who moves";
 
 /// All of these.
-pub const UNSAID: &[&str] = &[NO_MEMORY, NO_TRIAL, NO_RECEIVER, NO_MESSAGES, NO_SUCH_STEP, NO_SYNC];
+pub const UNSAID: &[&str] =
+    &[NO_MEMORY, NO_TRIAL, NO_RECEIVER, NO_MESSAGES, NO_SUCH_STEP, NO_SYNC, NO_SAFEPOINT];
 
 /// The `relation` of a row over all relations.
 pub const ALL: &str = "all";

@@ -8,7 +8,7 @@ use crate::record::recording::{End, Series, SeriesKind, SyncRecord};
 use crate::report::checks::Outcome::{self, Broken, Holds, Untested};
 use crate::report::histogram::{Histogram, P50, P90, P95, P99, P999};
 use crate::report::judge::Case;
-use crate::report::{NO_SYNC, SyncRow, latency};
+use crate::report::{NO_SAFEPOINT, SyncRow, latency};
 
 /// A row for each team and object, in the order of the teams.
 pub(super) fn rows(case: &Case<'_>) -> Vec<SyncRow> {
@@ -134,7 +134,7 @@ pub(super) fn held_share(case: &Case<'_>, team: usize) -> Result<f64, String> {
         .map(|object| case.plan.syncs[object as usize].name.as_str())
         .collect();
     if names.is_empty() {
-        return Err(NO_SYNC.to_owned());
+        return Err(NO_SAFEPOINT.to_owned());
     }
     let sum_ns = |wanted: fn(&SeriesKind) -> Option<&String>| {
         let is_it =
@@ -168,7 +168,7 @@ pub(super) fn sum_of(case: &Case<'_>, sort: &str, of: impl Fn(&SyncRecord) -> u6
 #[cfg(test)]
 mod tests {
     use crate::record::Recording;
-    use crate::report::{Report, fixture, fixture_sync};
+    use crate::report::{NO_SAFEPOINT, Report, fixture, fixture_sync};
 
     /// What becomes of a law when one thing of a plain run is changed.
     fn check(law: &str, change: impl FnOnce(&mut Recording), expected: bool) {
@@ -218,5 +218,10 @@ mod tests {
         check("pauses_per_s", 12.0);
         check("wakeups_per_s", 3_048.0);
         assert!(metrics["pause_ns_p50"].value.unwrap() > 0.0);
+        // 30 pauses of 1.5 ms, 60 us of each until the last had parked.
+        let of = |key: &str| metrics[key].value.unwrap();
+        let held = 1.0 - of("mutator_runnable") / of("mutator_runnable_unpaused");
+        assert!((held - 30.0 * 1.44e-3 / report.runs[0].window_s).abs() < 1e-3, "{held}");
+        assert_eq!(metrics["helper_runnable_unpaused"].reason.as_deref(), Some(NO_SAFEPOINT));
     }
 }
