@@ -195,7 +195,7 @@ mod tests {
         check("hackbnech", "no profile is called `hackbnech`: did you mean `hackbench`?");
         check(
             "xyz",
-            "there are pingpong, fanout, hackbench, who-moves, numa, linpack, stream, jbb; a file needs",
+            "there are pingpong, fanout, hackbench, who-moves, numa, linpack, stream, jbb; a file",
         );
         check("numa11", "did you mean `numa01`?");
         check("no/such.toml", "cannot read profile `no/such.toml`: No such file");

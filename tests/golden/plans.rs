@@ -64,6 +64,8 @@ const PLANNED: &[(&str, Params)] = &[
     ("linpack", &[]),
     ("stream", &[]),
     ("tests/golden/placement.toml", &[]),
+    ("jbb", &[]),
+    ("jbb", &[("jvms", "nodes"), ("place", "node:instance"), ("gc", "0"), ("table", "0")]),
 ];
 
 fn host(machine: &Machine) -> Host {
