@@ -69,6 +69,8 @@ const PLANNED: &[(&str, Params)] = &[
     ("cas", &[]),
     ("cas", &[("arm", "single")]),
     ("tests/golden/placement.toml", &[]),
+    ("jbb", &[]),
+    ("jbb", &[("jvms", "nodes"), ("place", "node:instance"), ("gc", "0"), ("table", "0")]),
 ];
 
 fn host(machine: &Machine) -> Host {
