@@ -209,7 +209,7 @@ pub struct Arrivals {
     pub team: String,
     /// The step: `arrive 2000/s, poisson`, `every 10ms`.
     pub at: String,
-    /// Whether it goes on whatever became of the rounds before (`arrive`).
+    /// Whether it goes on whatever became of the rounds before (`arrive`, but if `closed`).
     pub open_loop: bool,
     /// As the plan has it, of all members.
     pub offered_per_s: f64,
@@ -439,6 +439,8 @@ pub const NO_MESSAGES: &str = "this team receives no messages";
 pub const NO_SUCH_STEP: &str = "no step of this kind used memory in the window";
 /// Why a metric of a sort of sync object has no value where the profile has none.
 pub const NO_SYNC: &str = "the profile has no such sync object";
+/// Why a metric of arrivals has no value where nothing arrives.
+pub const NO_ARRIVALS: &str = "no team of this profile has requests arrive";
 pub const NO_TRIAL: &str = "the profile is no trial of who moves";
 
 /// Why a metric of what is apart has no value where nothing is.
@@ -446,8 +448,17 @@ pub const ONE_NODE: &str = "all CPUs that may be used are of one node";
 pub const ONE_LLC: &str = "all CPUs that may be used share one last-level cache";
 
 /// All of these.
-pub const UNSAID: &[&str] =
-    &[NO_MEMORY, NO_TRIAL, NO_RECEIVER, NO_MESSAGES, NO_SUCH_STEP, NO_SYNC, ONE_NODE, ONE_LLC];
+pub const UNSAID: &[&str] = &[
+    NO_MEMORY,
+    NO_TRIAL,
+    NO_RECEIVER,
+    NO_MESSAGES,
+    NO_SUCH_STEP,
+    NO_SYNC,
+    NO_ARRIVALS,
+    ONE_NODE,
+    ONE_LLC,
+];
 
 /// The `relation` of a row over all relations.
 pub const ALL: &str = "all";
