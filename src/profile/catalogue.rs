@@ -35,6 +35,7 @@ pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "linpack", by_word: None, text: include_str!("../../profiles/linpack.toml") },
     Builtin { name: "stream", by_word: None, text: include_str!("../../profiles/stream.toml") },
     Builtin { name: "oltp", by_word: None, text: include_str!("../../profiles/oltp.toml") },
+    Builtin { name: "web", by_word: None, text: include_str!("../../profiles/web.toml") },
 ];
 
 /// A profile file larger than this is no profile.
@@ -197,7 +198,7 @@ mod tests {
             assert!(error.contains(expected), "{error}");
         };
         check("hackbnech", "no profile is called `hackbnech`: did you mean `hackbench`?");
-        check("xyz", "who-moves, numa, linpack, stream, oltp; a file needs");
+        check("xyz", "who-moves, numa, linpack, stream, oltp, web; a file needs");
         check("numa11", "did you mean `numa01`?");
         check("no/such.toml", "cannot read profile `no/such.toml`: No such file");
         check("/", "cannot read profile `/`: Is a directory");

@@ -64,6 +64,8 @@ const PLANNED: &[(&str, Params)] = &[
     ("linpack", &[]),
     ("stream", &[]),
     ("oltp", &[]),
+    ("web", &[]),
+    ("web", &[("as", "processes"), ("arrivals", "closed")]),
     ("tests/golden/placement.toml", &[]),
 ];
 

@@ -9,7 +9,10 @@ use crate::shape::Shape;
 use serde_json::Value;
 
 /// What needs two nodes with CPUs and memory.
-pub const CHECKS: &[Check] = &[Check { name: "profiles::oltp", body: oltp }];
+pub const CHECKS: &[Check] = &[
+    Check { name: "profiles::oltp", body: oltp },
+    Check { name: "profiles::web", body: web },
+];
 
 /// Shares of nodes, which are all of something.
 fn is_split(shares: &[&Value], of: &str) {
@@ -32,4 +35,17 @@ fn oltp(_: &Shape) {
     let blocks = run.value("instances").as_array().unwrap();
     let done = |at: usize| blocks[at]["time"]["count"].as_u64().unwrap();
     assert!(blocks.len() == 2 && done(0) > 0 && done(1) > 0, "{blocks:?}");
+}
+
+/// How time and the shared heap are split over the nodes; the heap is touched by all workers.
+fn web(_: &Shape) {
+    let line = "schedload run web --rate 100 --heap 8MiB --touches 20 --duration 3s --warmup 0s";
+    let run = program::run(line);
+    let instance = run.value("residency.instances.0");
+    is_split(&instance["cpu"].as_array().unwrap().iter().collect::<Vec<_>>(), "time");
+    let regions = instance["memory"].as_array().unwrap().iter();
+    is_split(&regions.filter(|it| it["region"] == "heap").collect::<Vec<_>>(), "heap");
+    assert!(run.number("arrivals.0.arrivals_total") > 0);
+    let served = run.value("metrics.responses_per_s.value").as_f64();
+    assert!(served.is_some_and(|rate| rate > 0.0), "{served:?}");
 }
