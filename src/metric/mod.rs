@@ -88,6 +88,7 @@ pub const METRICS: &[Metric] = &[
         .of(Of::Measure),
     row("*_ns_p50", "ns", Lower, "median time that a measure block of that name took")
         .of(Of::Measure),
+    row("*_ns_p95", "ns", Lower, "time that 95 % of them did not exceed").of(Of::Measure),
     row(
         "*_ns_p99",
         "ns",
@@ -95,6 +96,12 @@ pub const METRICS: &[Metric] = &[
         "time that 99 % of the measure blocks of that name did not exceed",
     )
     .of(Of::Measure),
+    row(
+        "asks_per_s",
+        "1/s",
+        Higher,
+        "who asked at a desk and was let go in the window, per second",
+    ),
     row(
         "*s_at_once",
         "1",
@@ -131,6 +138,18 @@ pub const METRICS: &[Metric] = &[
         "1/s",
         Higher,
         "rounds of barriers that were complete in the window, per second; of `neighbour`, passes",
+    ),
+    row(
+        "barrier_wait_share",
+        "1",
+        Neither,
+        "part of the time in the window of the teams that come to barriers that they waited there",
+    ),
+    row(
+        "barrier_asleep_share",
+        "1",
+        Neither,
+        "part of the passes of barriers in the window that slept first; the others spun, or were last",
     ),
     row(
         "elapsed_s",
@@ -177,6 +196,14 @@ pub const METRICS: &[Metric] = &[
     )
     .of(Of::Team),
     row(
+        "*_active_share",
+        "1",
+        Neither,
+        "part of the `active` blocks that tasks of the team of that name came to in the window that \
+         they did",
+    )
+    .of(Of::Team),
+    row(
         "*_runnable",
         "1",
         Neither,
@@ -198,6 +225,19 @@ pub const METRICS: &[Metric] = &[
         "part of the wakeups after which the task ran on its waker's node, and before on another",
     ),
     row("pulled_llc_share", "1", Neither, "the same of last-level caches"),
+    row(
+        "other_busy_cpus",
+        "1",
+        Neither,
+        "CPUs that were busy with anything else, the kernel and this program among it, on average",
+    ),
+    row(
+        "home_llc_share",
+        "1",
+        Neither,
+        "part of its time that an instance was on the last-level cache where it was most; mean of \
+         the instances",
+    ),
     row(
         "migrations_per_s",
         "1/s",

@@ -349,11 +349,10 @@ fn use_of_memory(it: &Use, plan: &Plan) -> String {
     if it.verb == "allocate" {
         return format!("{text}, {}", it.count.shown(Unit::Bytes));
     }
-    let random = it.verb == "touch" || it.verb == "chase";
-    if random {
+    if ["touch", "chase", "multiply"].contains(&it.verb.as_str()) {
         text.push_str(&format!(", {} times", it.count.shown(Unit::Count)));
     }
-    if it.from.is_none() && it.verb != "chase" {
+    if it.from.is_none() && !["chase", "multiply"].contains(&it.verb.as_str()) {
         text.push_str(&format!(", {}", it.access));
     }
     if it.halo > 0.0 {

@@ -26,6 +26,8 @@ pub const BUILTINS: &[Builtin] = &[
         by_word: None,
         text: include_str!("../../profiles/hackbench.toml"),
     },
+    Builtin { name: "schbench", by_word: None, text: include_str!("../../profiles/schbench.toml") },
+    Builtin { name: "mix", by_word: None, text: include_str!("../../profiles/mix.toml") },
     Builtin {
         name: "who-moves",
         by_word: None,
@@ -35,6 +37,12 @@ pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "linpack", by_word: None, text: include_str!("../../profiles/linpack.toml") },
     Builtin { name: "stream", by_word: None, text: include_str!("../../profiles/stream.toml") },
     Builtin { name: "oltp", by_word: None, text: include_str!("../../profiles/oltp.toml") },
+    Builtin {
+        name: "nas-third",
+        by_word: None,
+        text: include_str!("../../profiles/nas-third.toml"),
+    },
+    Builtin { name: "cas", by_word: None, text: include_str!("../../profiles/cas.toml") },
     Builtin { name: "web", by_word: None, text: include_str!("../../profiles/web.toml") },
 ];
 
@@ -198,7 +206,7 @@ mod tests {
             assert!(error.contains(expected), "{error}");
         };
         check("hackbnech", "no profile is called `hackbnech`: did you mean `hackbench`?");
-        check("xyz", "who-moves, numa, linpack, stream, oltp, web; a file needs");
+        check("xyz", "numa, linpack, stream, oltp, nas-third, cas, web; a file needs");
         check("numa11", "did you mean `numa01`?");
         check("no/such.toml", "cannot read profile `no/such.toml`: No such file");
         check("/", "cannot read profile `/`: Is a directory");

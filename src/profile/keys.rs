@@ -133,6 +133,7 @@ pub const PROFILE: &[KeyRow] = &[
     row("barrier", Form::Table(&[]), Means("none"), "where tasks wait for each other"),
     row("lock", Form::Table(&[]), Means("none"), "what one task has at a time"),
     row("commit", Form::Table(&[]), Means("none"), "group commits, as a database's log"),
+    row("desk", Form::Table(&[]), Means("none"), "where tasks ask to go on, as of a server"),
     row("safepoint", Form::Table(&[]), Means("none"), "where the world is stopped, as for a GC"),
     row("team", Form::Table(&[]), Required("[team.NAME]"), "identical tasks"),
 ];
@@ -301,6 +302,9 @@ pub const COMMIT: &[KeyRow] = &[
     row("by", Form::Word(FLUSHES), Default("\"sleep\""), "how the leader passes that time"),
 ];
 
+/// The keys of `[desk.NAME]`.
+pub const DESK: &[KeyRow] = &[];
+
 /// The keys of `[safepoint.NAME]`.
 pub const SAFEPOINT: &[KeyRow] = &[];
 
@@ -422,8 +426,12 @@ const HALO: KeyRow = row(
     Default("0"),
     "this share of the next slice as well",
 );
-const COUNT: KeyRow =
-    row("count", number(Unit::Count, 0.0), Required("1000"), "number of accesses");
+const COUNT: KeyRow = row(
+    "count",
+    number(Unit::Count, 0.0),
+    Required("1000"),
+    "number of accesses or multiplications",
+);
 const SKEW: KeyRow = row(
     "skew",
     Form::Number { unit: Some(Unit::Share), min: 0.0, max: 10.0 },
@@ -615,6 +623,13 @@ pub const VERBS: &[VerbRow] = &[
         about: "load cache lines along a random cycle, each telling where the next is",
     },
     VerbRow {
+        verb: "multiply",
+        form: Form::Address,
+        options: &[COUNT],
+        example: "{ multiply = \"area[me]\", count = 5 }",
+        about: "multiply the two square matrices in the first two thirds into the third one",
+    },
+    VerbRow {
         verb: "allocate",
         form: Form::Address,
         options: &[TAKEN],
@@ -670,6 +685,20 @@ pub const VERBS: &[VerbRow] = &[
         options: &[],
         example: "{ commit = \"log\" }",
         about: "wait until a group is flushed that one belongs to, or lead one",
+    },
+    VerbRow {
+        verb: "ask",
+        form: Form::Word(&[]),
+        options: &[],
+        example: "{ ask = \"desk\" }",
+        about: "sleep until whoever serves there lets the task go on",
+    },
+    VerbRow {
+        verb: "serve",
+        form: Form::Word(&[]),
+        options: &[],
+        example: "{ serve = \"desk\" }",
+        about: "wait until somebody has asked, take all who have, and wake each",
     },
     VerbRow {
         verb: "safepoint",

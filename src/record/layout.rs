@@ -4,7 +4,7 @@
 //! plans.
 //!
 //! ```text
-//! control | region addresses | task slots | channels: state and stamp rings; sync objects | shards
+//! control | region addresses | time by instance and LLC | task slots | channels: state and stamp rings; sync objects | shards
 //! slot: what a task keeps | extremes of each series | bytes of memory steps by node | sync objects
 //! shard: counters of each team | histogram of each series
 //! ```
@@ -29,7 +29,8 @@ pub struct Spec {
     pub sync_bytes: Vec<usize>,
     pub copies: usize,
     /// Instances whose measure blocks are kept apart; 1 if they are not.
-    pub instances: usize,
+    pub instances_apart: usize,
+    pub n_instances: usize,
     /// Address spaces.
     pub spaces: usize,
     /// Regions of memory that each of them may have.
@@ -74,6 +75,10 @@ pub struct Layout {
     /// An address for each region of each address space.
     pub regions: usize,
     pub n_region_words: usize,
+    /// Ticks of each instance on each LLC.
+    pub homes: usize,
+    /// The LLCs of the CPUs, sorted.
+    pub llcs: Vec<u32>,
     pub slots: usize,
     pub slot_stride: usize,
     /// From the start of a slot to the bytes of memory steps by node.
@@ -136,15 +141,20 @@ impl Layout {
         let mut n_series = 0;
         let mut teams = Vec::new();
         for team in &spec.teams {
-            let team = TeamLayout::new(team, spec.instances, &relations, n_series);
+            let team = TeamLayout::new(team, spec.instances_apart, &relations, n_series);
             n_series += team.kinds.len();
             teams.push(team);
         }
 
         let regions = size_of::<Control>().next_multiple_of(64);
         let n_region_words = spec.n_regions * spec.spaces;
-        let slots = regions + (n_region_words * 8).next_multiple_of(64);
-        let moved_nodes = if spec.n_regions > 0 { nodes(&spec.cpus) } else { Vec::new() };
+        let homes = regions + (n_region_words * 8).next_multiple_of(64);
+        let llcs = sorted(spec.cpus.iter().map(|cpu| cpu.place.llc));
+        let slots = homes + (spec.n_instances * llcs.len() * 8).next_multiple_of(64);
+        let moved_nodes = match spec.n_regions {
+            0 => Vec::new(),
+            _ => sorted(spec.cpus.iter().map(|cpu| cpu.place.node)),
+        };
         let most_series = teams.iter().map(|team| team.kinds.len()).max().unwrap_or(0);
         let moved_on = size_of::<TaskSlot>() + most_series * size_of::<Extremes>();
         let moved_bytes = moved_nodes.len() * size_of::<MovedOnNode>();
@@ -181,6 +191,8 @@ impl Layout {
             teams,
             regions,
             n_region_words,
+            homes,
+            llcs,
             slots,
             slot_stride,
             moved_on,
@@ -212,11 +224,12 @@ impl Layout {
     }
 }
 
-fn nodes(cpus: &[Cpu]) -> Vec<NodeId> {
-    let mut nodes: Vec<NodeId> = cpus.iter().map(|cpu| cpu.place.node).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
-    nodes
+/// Each once, in order.
+fn sorted<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all: Vec<T> = all.collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// The relations that two CPUs of this machine can have.
@@ -327,7 +340,8 @@ mod tests {
             ],
             sync_bytes: vec![64, 100],
             copies: 2,
-            instances: 2,
+            instances_apart: 2,
+            n_instances: 2,
             spaces: 2,
             n_regions: 3,
             page_bytes: 4096,
@@ -345,7 +359,8 @@ mod tests {
     fn areas_follow_each_other_without_overlap() {
         let layout = Layout::new(spec(5));
         assert!(layout.regions >= size_of::<Control>());
-        assert!(layout.slots >= layout.regions + 2 * 3 * 8);
+        assert!(layout.homes >= layout.regions + 2 * 3 * 8);
+        assert!(layout.slots >= layout.homes + 2 * 8);
         let (first, ring) = layout.channel(0, 0, 0);
         assert_eq!(first, layout.slots + 5 * layout.slot_stride);
         assert_eq!(ring, first + 64);

@@ -40,6 +40,8 @@ struct CpuShard<'a> {
     place: Place,
     /// Position in the layout's nodes; past them all in a run without regions.
     node: usize,
+    /// Position in the layout's LLCs.
+    llc: usize,
     has_shard: bool,
 }
 
@@ -57,6 +59,7 @@ impl<'a> Recorders<'a> {
                 shard: shard.unwrap_or(0),
                 place,
                 node: memory.layout.moved_nodes.partition_point(|&node| node < place.node),
+                llc: memory.layout.llcs.partition_point(|&llc| llc < place.llc),
                 has_shard: shard.is_some(),
             }
         };
@@ -115,6 +118,7 @@ pub struct Recorder<'a> {
     moved_on: &'a [MovedOnNode],
     syncs: &'a [SyncCounts],
     team: usize,
+    instance: usize,
     layout: &'a TeamLayout,
     /// The series of its measure blocks.
     first_measure: u16,
@@ -131,7 +135,7 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    /// The recorder of task number `task`, which is of team number `team`.
+    /// The recorder of task number `task`, which is of team number `team` in the first instance.
     pub fn new(shared: &'a Recorders<'a>, task: usize, team: usize) -> Recorder<'a> {
         let memory = shared.memory;
         let layout = &memory.layout.teams[team];
@@ -144,6 +148,7 @@ impl<'a> Recorder<'a> {
             moved_on: memory.moved_on(task),
             syncs: memory.sync_counts(task, layout.n_syncs),
             team,
+            instance: 0,
             layout,
             first_measure: layout.first_measure,
             last_cpu: 0,
@@ -157,6 +162,10 @@ impl<'a> Recorder<'a> {
 
     pub fn slot(&self) -> &'a TaskSlot {
         self.slot
+    }
+
+    pub fn instance(&self) -> usize {
+        self.instance
     }
 
     #[inline(always)]
@@ -450,6 +459,8 @@ impl<'a> Recorder<'a> {
             let until = if end == 0 { now } else { now.min(end) };
             let time = until.saturating_sub(self.cpu_since.max(begin));
             self.team_shard(self.last_cpu).residency.fetch_add(time, Relaxed);
+            let llc = self.shared.cpu_shard(self.last_cpu).llc;
+            self.shared.memory.homes(self.instance)[llc].fetch_add(time, Relaxed);
         }
         self.cpu_since = now;
     }

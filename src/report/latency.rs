@@ -7,7 +7,7 @@ use crate::base::Relation;
 use crate::plan::Plan;
 use crate::record::Recording;
 use crate::record::recording::{Series, SeriesKind};
-use crate::report::histogram::{Histogram, P50, P90, P99, P999};
+use crate::report::histogram::{Histogram, P50, P90, P95, P99, P999};
 use crate::report::{ALL, Latency};
 
 /// Names of the series that are not those of measure blocks.
@@ -123,6 +123,7 @@ pub(super) fn row(
         mean: histogram.mean(),
         p50: histogram.percentile(P50),
         p90: histogram.percentile(P90),
+        p95: histogram.percentile(P95),
         p99: histogram.percentile(P99),
         p999: histogram.percentile(P999),
         // Only a count above i64::MAX cannot be stored; the numbers beside it still stand.

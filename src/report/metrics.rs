@@ -4,15 +4,16 @@
 
 use crate::base::{Place, Reading, Relation};
 use crate::metric::{Metric as Row, Of};
+use crate::plan::Op;
 use crate::record::memory::Moved;
 use crate::record::recording::{End, Series, SeriesKind, SyncRecord, TaskRecord};
-use crate::report::histogram::{Histogram, P50, P99, P999};
+use crate::report::histogram::{Histogram, P50, P95, P99, P999};
 use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
 use crate::report::{
-    InstancePlacement, Judged, Metric, NO_ARRIVALS, NO_MEMORY, NO_MESSAGES, NO_RECEIVER,
+    InstancePlacement, Judged, Metric, NO_ACTIVE, NO_ARRIVALS, NO_MEMORY, NO_MESSAGES, NO_RECEIVER,
     NO_SUCH_STEP, NO_SYNC, NO_TRIAL, ONE_LLC, ONE_NODE, Sourced, arrivals, latency, memory_steps,
-    sync,
+    placement, sync,
 };
 use std::collections::BTreeMap;
 
@@ -56,12 +57,20 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         "add_bytes_per_s" => stream(case, Moved::Add),
         "triad_bytes_per_s" => stream(case, Moved::Triad),
         "wakeups_per_s" => waits(case).and_then(|()| per_s(wakeups.count(), case)),
+        "asks_per_s" => sync_per_s("desk", |it| it.led.window, case),
         "commits_per_s" => sync_per_s("commit", |it| it.passes.window, case),
         "lock_acquisitions_per_s" => sync_per_s("lock", |it| it.passes.window, case),
         "pauses_per_s" => sync_per_s("safepoint", |it| it.leads, case),
         "pause_ns_p50" => pause(P50, case),
         "pause_ns_p99" => pause(P99, case),
         "barrier_rounds_per_s" => sync_per_s("barrier", |it| it.leads, case),
+        "barrier_wait_share" => barrier_waits(case),
+        "barrier_asleep_share" => {
+            let of_barriers = |of: fn(&SyncRecord) -> u64| sync::sum_of(case, "barrier", of);
+            let slept = of_barriers(|it| it.slept).ok_or(NO_SYNC)?;
+            let passes = of_barriers(|it| it.passes.window).unwrap_or_default();
+            ratio(slept as f64, passes, "nobody passed a barrier in the window")
+        }
         "migrations_per_s" => per_s(case.migrations.total, case),
         "offered_per_s" | "arrivals_per_s" | "arrival_lateness_ns_p999" => of_arrivals(key, case),
         "elapsed_s" => elapsed(case),
@@ -95,6 +104,8 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         ),
         "runnable" => runnable(case, &case.kernel),
         "busy_cpus" => busy(case, &case.kernel),
+        "other_busy_cpus" => placement::other_busy_cpus(case, busy(case, &case.kernel)?),
+        "home_llc_share" => placement::home_llc_share(case),
         "kernel_migrations" => kernel(&case.kernel.migrations),
         "run_delay_ns_per_timeslice" => {
             kernel(&totals.timeslices)?;
@@ -189,6 +200,7 @@ fn of_measure(key: &str, name: &str, case: &Case<'_>) -> Value {
         "*s_at_once" => ratio(histogram.sum() as f64, case.recording.window_ns, NO_WINDOW),
         "*_ns_mean" => histogram.mean().ok_or_else(|| none_recorded(name)),
         "*_ns_p50" => percentile(&histogram, P50, name),
+        "*_ns_p95" => percentile(&histogram, P95, name),
         "*_ns_p99" => percentile(&histogram, P99, name),
         _ => Err("this version does not compute it".to_owned()),
     }
@@ -213,6 +225,15 @@ fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
         "*_runnable" => runnable(case, &of_kernel()),
         "*_voluntary_switches" => kernel(&of_kernel().totals.voluntary_switches),
         "*_involuntary_switches" => kernel(&of_kernel().totals.involuntary_switches),
+        "*_active_share" => {
+            if !teams[team].ops.iter().any(Op::is_for_a_part) {
+                return Err(NO_ACTIVE.to_owned());
+            }
+            let tasks = case.recording.tasks.iter().filter(|task| task.team == team);
+            let [out, active] = tasks
+                .fold([0, 0], |[out, active], task| [out + task.draws[0], active + task.draws[1]]);
+            ratio(active as f64, out + active, "nobody came to such a block in the window")
+        }
         _ => Err("this version does not compute it".to_owned()),
     }
 }
@@ -262,6 +283,16 @@ fn waits(case: &Case<'_>) -> Result<(), String> {
 fn sync_per_s(sort: &str, of: fn(&SyncRecord) -> u64, case: &Case<'_>) -> Value {
     let sum = sync::sum_of(case, sort, of);
     sum.ok_or(NO_SYNC.to_owned()).and_then(|sum| per_s(sum, case))
+}
+
+/// Of the time of all teams that come to barriers; who comes to two of them counts once.
+fn barrier_waits(case: &Case<'_>) -> Value {
+    sync::sum_of(case, "barrier", |_| 0).ok_or(NO_SYNC)?;
+    let (waited_ns, had_ns) = sync::barrier_waits(case);
+    match had_ns > 0.0 {
+        true => Ok(waited_ns / had_ns),
+        false => Err("the measured window has no length".to_owned()),
+    }
 }
 
 fn pause(p: u64, case: &Case<'_>) -> Value {

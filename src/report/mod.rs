@@ -197,6 +197,8 @@ pub struct Latency {
     pub mean: Option<f64>,
     pub p50: Option<u64>,
     pub p90: Option<u64>,
+    #[serde(default)]
+    pub p95: Option<u64>,
     pub p99: Option<u64>,
     pub p999: Option<u64>,
     /// HdrHistogram V2, base64; rebuilt for drawing and merging.
@@ -229,7 +231,7 @@ pub struct Arrivals {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SyncRow {
     pub name: String,
-    /// `barrier`, `lock`, `commit`, `safepoint`.
+    /// `barrier`, `lock`, `commit`, `desk`, `safepoint`.
     pub sort: String,
     /// The kind of that sort; of a sort without kinds the sort.
     pub kind: String,
@@ -249,7 +251,8 @@ pub struct SyncRow {
     /// Of a lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub releases: Option<u64>,
-    /// Of a commit: groups that this team led, and the commits in them.
+    /// Of a commit: groups that this team led, and the commits in them. Of a desk: batches that it
+    /// served, and the asks in them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -335,22 +338,28 @@ pub struct KernelTotals {
     pub timeslices: Sourced,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Residency {
     pub instances: Vec<InstanceResidency>,
-    /// Time-weighted share of each CPU, and of each LLC by its CPU list, over all instances.
+    /// Time-weighted share of each CPU, of each LLC by its CPU list, and of each node, over all
+    /// instances.
     pub cpus: Vec<Share>,
     pub llcs: Vec<Share>,
+    #[serde(default)]
+    pub nodes: Vec<Share>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InstanceResidency {
     pub instance: u32,
     pub cpu: Vec<NodeShare>,
-    /// What `cpu` is from: `time` that tasks told themselves, or `looks` of the timeline, which has
-    /// them by instance; `None` if neither had it.
+    /// What `cpu` is from: `time` that tasks told themselves, or `looks` of the timeline, which
+    /// version 0.1 had for several instances; `None` if it is not known.
     #[serde(default)]
     pub cpu_from: Option<String>,
+    /// By LLC, from the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub llcs: Vec<Share>,
     /// At the last look that told of the region; a share is of its resident pages.
     pub memory: Vec<RegionShare>,
 }
@@ -370,9 +379,13 @@ pub struct RegionShare {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Share {
-    /// `3` for a CPU, `0-7` for an LLC.
+    /// `3` for a CPU or node, `0-7` for an LLC.
     pub name: String,
     pub share: f64,
+    /// How many of its CPUs were busy from the gate to the end of the run, whoever kept them so;
+    /// `None` if the kernel did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy: Option<f64>,
 }
 
 /// Where a number comes from, or why not.
@@ -431,6 +444,8 @@ pub struct Caveat {
 /// Reasons that go without saying: of metrics about memory in a profile without any, and about who
 /// moves where that is not the question.
 pub const NO_MEMORY: &str = "the profile has no memory regions";
+/// Why there is no active share of a team without `active` blocks.
+pub const NO_ACTIVE: &str = "this team has no block for a part of it";
 /// Why a metric of messages and wakeups has no value where nobody waits for one.
 pub const NO_RECEIVER: &str = "no team of this profile receives messages";
 /// Why a metric of a team's messages has no value where it waits for none.
@@ -449,6 +464,7 @@ pub const ONE_LLC: &str = "all CPUs that may be used share one last-level cache"
 
 /// All of these.
 pub const UNSAID: &[&str] = &[
+    NO_ACTIVE,
     NO_MEMORY,
     NO_TRIAL,
     NO_RECEIVER,

@@ -9,6 +9,7 @@ use crate::report::checks::Outcome::{self, Broken, Holds, Untested};
 use crate::report::histogram::{Histogram, P50, P90, P95, P99, P999};
 use crate::report::judge::Case;
 use crate::report::{SyncRow, latency};
+use std::collections::BTreeMap;
 
 /// A row for each team and object, in the order of the teams.
 pub(super) fn rows(case: &Case<'_>) -> Vec<SyncRow> {
@@ -47,8 +48,8 @@ fn row(record: &SyncRecord, case: &Case<'_>) -> Option<SyncRow> {
         wait_share: (had_ns > 0.0).then(|| waited_ns / had_ns),
         rounds: of("barrier", record.leads).filter(|_| object.has_rounds()),
         releases: of("lock", record.leads),
-        groups: of("commit", record.leads),
-        grouped: of("commit", record.led.window),
+        groups: of("commit", record.leads).or(of("desk", record.leads)),
+        grouped: of("commit", record.led.window).or(of("desk", record.led.window)),
         pauses: of("safepoint", record.leads),
         unit: "ns".to_owned(),
         min: waits.min(),
@@ -68,10 +69,13 @@ pub(super) fn wakeups(syncs: &[SyncRecord]) -> u64 {
     syncs.iter().map(|record| record.slept - record.unstamped.min(record.slept)).sum()
 }
 
-/// Whether the team helps in pauses of the object.
+/// Whether the team lets others through and is not let through itself: it helps in pauses, or
+/// serves.
 fn helps(case: &Case<'_>, record: &SyncRecord) -> bool {
     let team = case.plan.teams.get(record.team);
-    team.is_some_and(|team| team.acts_at(record.object as u32).any(|act| *act == Act::Pause))
+    team.is_some_and(|team| {
+        team.acts_at(record.object as u32).any(|act| matches!(act, Act::Pause | Act::Serve))
+    })
 }
 
 /// Nobody comes through whom nobody lets through, and in a run that did all its steps everybody who
@@ -84,7 +88,7 @@ pub(super) fn conserved(case: &Case<'_>) -> Outcome {
     let mut sums = Vec::new();
     for (index, object) in case.plan.syncs.iter().enumerate() {
         let its = || case.recording.syncs.iter().filter(|record| record.object == index);
-        // Who helps in a pause is not let go by its end.
+        // Who helps in a pause is not let go by its end, nor who serves by those who ask.
         let comes = |it: &&SyncRecord| !helps(case, it);
         let passes: u64 = its().filter(comes).map(|record| record.passes.total()).sum();
         let led: u64 = its().map(|record| record.led.total()).sum();
@@ -121,6 +125,22 @@ pub(super) fn explained(case: &Case<'_>) -> Outcome {
         total += passes;
     }
     Holds(format!("{total} passes in the window, each with its wait"))
+}
+
+/// How long tasks waited at barriers in the window (ns), and how long the teams that come to any
+/// were in it.
+pub(super) fn barrier_waits(case: &Case<'_>) -> (f64, f64) {
+    let of_barriers = case.recording.syncs.iter().filter_map(|record| {
+        let object = object(case, record).filter(|object| object.words().0 == "barrier")?;
+        Some((record, waits(case, record, &object.name)))
+    });
+    let (mut waited_ns, mut tasks) = (0.0, BTreeMap::new());
+    for (record, waits) in of_barriers {
+        waited_ns += waits.mean().unwrap_or(0.0) * waits.count() as f64;
+        let size = case.recording.teams.get(record.team).map_or(0, |team| team.size);
+        tasks.insert(record.team, f64::from(size));
+    }
+    (waited_ns, case.recording.window_ns as f64 * tasks.into_values().sum::<f64>())
 }
 
 /// What teams did at all objects of a sort in the window; `None` without any.
@@ -183,6 +203,10 @@ mod tests {
         check("barrier_rounds_per_s", 1_800.0);
         check("pauses_per_s", 12.0);
         check("wakeups_per_s", 3_048.0);
+        // 500 of 9,000 passes; the only barrier has a row.
+        assert_eq!(metrics["barrier_asleep_share"].value, Some(500.0 / 9_000.0));
+        let row = report.runs[0].sync.iter().find(|row| row.sort == "barrier").unwrap();
+        assert_eq!(metrics["barrier_wait_share"].value, row.wait_share);
         assert!(metrics["pause_ns_p50"].value.unwrap() > 0.0);
     }
 }

@@ -13,11 +13,13 @@ use super::gate::{Gate, Readiness};
 use super::leader::{self, Could};
 use super::program::Channels;
 use super::sampler::Sampler;
+use super::seconds::Seconds;
 use super::stage::{Pace, Stage};
 use super::watch::Watch;
 use super::worker::Worker;
 use super::{Control, Progress, RunError, cost, crew, leftovers, roster};
 use crate::host::Root;
+use crate::host::busy::BusyTimes;
 use crate::host::oom::OomKills;
 use crate::plan::{ChannelPlan, Form, Plan, Sharing, Space};
 use crate::record::Layout;
@@ -80,6 +82,7 @@ pub(super) fn run(
         gate_ns: 0,
         end: End::Done,
         sampler: None,
+        busy: BusyTimes::read(&Root::default()),
         oom_kills: OomKills::read(&Root::default()),
         watch: Watch::new(plan, &memory),
         cgroups: Vec::new(),
@@ -102,6 +105,8 @@ struct Coordinator<'a> {
     end: End,
     /// From the gate on, for plans with memory.
     sampler: Option<Sampler<'a>>,
+    /// When the gate was opened.
+    busy: BusyTimes,
     /// Before any task was created.
     oom_kills: OomKills,
     watch: Watch<'a>,
@@ -324,6 +329,7 @@ impl<'a> Coordinator<'a> {
         let asked = self.control.coordinator_fifo.is_some();
         let _hastened = if asked { None } else { Hastened::now() };
         self.sampler = Sampler::new(self.plan, self.memory, &self.cgroups);
+        self.busy = BusyTimes::read(&Root::default());
         if self.plan.warmup_ns == 0 {
             self.set_phase(Phase::Window);
         }
@@ -378,6 +384,7 @@ impl<'a> Coordinator<'a> {
         let control = self.memory.control();
         let warmup = Phase::of(control.phase.load(Relaxed)) == Phase::Warmup;
         let begin = clock::monotonic_ns();
+        let mut seconds = Seconds::new(if warmup { None } else { self.control.each_second });
         loop {
             self.drain_event();
             if let Some(signal) = signal::stop_signal() {
@@ -406,6 +413,7 @@ impl<'a> Coordinator<'a> {
                 });
                 nap_ns = nap_ns.min(TELL_EVERY_NS);
             }
+            nap_ns = nap_ns.min(seconds.tell(passed_ns, self.plan, self.memory));
             if let Some(sampler) = &mut self.sampler {
                 sampler.look_if_due();
                 nap_ns = nap_ns.min(sampler.due_in_ns());

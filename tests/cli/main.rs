@@ -11,6 +11,7 @@ mod flow;
 mod forbidden;
 mod hackbench;
 mod limits;
+mod low_load;
 mod memory;
 mod oltp;
 mod pages;

@@ -6,9 +6,10 @@ use super::{Phase, Recorder};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl<'a> Recorder<'a> {
-    /// The recorder of a task of that instance, if instances are kept apart.
+    /// The same of a task of that instance, with its own blocks if instances are kept apart.
     pub fn in_instance(mut self, instance: u32) -> Recorder<'a> {
-        if (instance as usize) < self.shared.memory.layout.spec.instances {
+        self.instance = instance as usize;
+        if self.instance < self.shared.memory.layout.spec.instances_apart {
             self.first_measure += instance as u16 * self.layout.n_measures;
         }
         self

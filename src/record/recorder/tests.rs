@@ -29,7 +29,8 @@ fn memory() -> Memory {
         channels: vec![],
         sync_bytes: vec![],
         copies: 1,
-        instances: 1,
+        instances_apart: 1,
+        n_instances: 2,
         spaces: 1,
         n_regions: 1,
         page_bytes: 4096,
@@ -47,7 +48,7 @@ fn recorded(act: impl FnOnce(&mut Recorder<'_>)) -> (Memory, TeamRecord) {
     let clock = Clock::calibrate(Source::Monotonic);
     {
         let recorders = Recorders::new(&memory, clock, CurrentCpu::find());
-        let mut recorder = Recorder::new(&recorders, 0, 0);
+        let mut recorder = Recorder::new(&recorders, 0, 0).in_instance(1);
         act(&mut recorder);
     }
     let id = TeamId { name: "a".to_owned(), size: 1, background: false };
@@ -144,7 +145,7 @@ fn wakees_pulled_to_their_wakers() {
 #[test]
 fn residency_is_cut_at_the_window() {
     let check = |window: (u64, u64), expected: &[(u32, u64)]| {
-        let (_, team) = recorded(|recorder| {
+        let (memory, team) = recorded(|recorder| {
             recorder.control.window.begin.store(window.0, Relaxed);
             recorder.control.window.end.store(window.1, Relaxed);
             recorder.cpu_since = 100;
@@ -154,6 +155,10 @@ fn residency_is_cut_at_the_window() {
         });
         let got: Vec<_> = team.residency.iter().map(|(cpu, ns)| (cpu.0, *ns)).collect();
         assert_eq!(got, expected, "window {window:?}");
+        // CPU 3 is of the second LLC; the task is of the second instance.
+        let of_llcs = got.iter().map(|&(cpu, ns)| (cpu / 2, ns)).collect();
+        let clock = Clock::calibrate(Source::Monotonic);
+        assert_eq!(gather::instances(&memory, clock), [Vec::new(), of_llcs]);
     };
     check((1, 1000), &[(0, 60), (3, 40)]);
     check((110, 160), &[(0, 40), (3, 10)]);
@@ -209,7 +214,7 @@ fn blocks_of_instances_are_apart() {
     // Whose block it is, of how many that are kept apart, and the number of its series' instance.
     let check = |instance: u32, apart: usize, expected: u32| {
         let mut spec = memory().layout.spec.clone();
-        spec.instances = apart;
+        spec.instances_apart = apart;
         spec.teams[0].measures = vec!["a".to_owned(), "b".to_owned()];
         let (memory, _) = Memory::create(Layout::new(spec)).unwrap();
         memory.control().phase.store(Phase::Window as u32, Relaxed);

@@ -11,6 +11,8 @@ use serde_json::Value;
 /// What needs two nodes with CPUs and memory.
 pub const CHECKS: &[Check] = &[
     Check { name: "profiles::oltp", body: oltp },
+    Check { name: "profiles::nas_third", body: nas_third },
+    Check { name: "profiles::cas", body: cas },
     Check { name: "profiles::web", body: web },
 ];
 
@@ -35,6 +37,46 @@ fn oltp(_: &Shape) {
     let blocks = run.value("instances").as_array().unwrap();
     let done = |at: usize| blocks[at]["time"]["count"].as_u64().unwrap();
     assert!(blocks.len() == 2 && done(0) > 0 && done(1) > 0, "{blocks:?}");
+}
+
+/// How the team and its slices are split over the nodes, and how busy each node was; each slice is
+/// where its thread was at the start.
+fn nas_third(shape: &Shape) {
+    let line = "schedload run nas-third --slice 4MiB --lines 1 --duration 3s --warmup 0s";
+    let run = program::run(line);
+    let shares = |path: &str| run.value(path).as_array().unwrap().iter().collect::<Vec<_>>();
+    for path in ["residency.instances.0.cpu", "residency.instances.0.memory", "residency.nodes"] {
+        is_split(&shares(path), path);
+    }
+    let busy = |path: &str| -> f64 {
+        let rows = shares(path).into_iter();
+        rows.map(|row| row["busy"].as_f64().unwrap_or_else(|| panic!("{path}: {row}"))).sum()
+    };
+    let cpus = shape.usable().len() as f64;
+    for path in ["residency.nodes", "residency.llcs"] {
+        assert!((0.0..=cpus).contains(&busy(path)), "{path}: {}", busy(path));
+    }
+    assert!((busy("residency.nodes") - busy("residency.llcs")).abs() < 1e-6);
+    let active = run.value("metrics.thread_active_share.value").as_f64();
+    assert!(active.is_some_and(|share| share > 0.5 && share < 1.0), "{active:?}");
+}
+
+/// Where each process was, by node and LLC, and how much of its time on the LLC where it was most.
+fn cas(_: &Shape) {
+    let line = "schedload run cas --footprint 1MiB --lines 200 --duration 3s --warmup 0s";
+    let run = program::run(line);
+    let instances = run.value("residency.instances").as_array().unwrap();
+    let most = |instance: &Value| {
+        for key in ["cpu", "memory", "llcs"] {
+            is_split(&instance[key].as_array().unwrap().iter().collect::<Vec<_>>(), key);
+        }
+        let llcs = instance["llcs"].as_array().unwrap().iter();
+        llcs.map(|it| it["share"].as_f64().unwrap()).fold(0.0, f64::max)
+    };
+    let homes: Vec<f64> = instances.iter().map(most).collect();
+    let mean = homes.iter().sum::<f64>() / homes.len() as f64;
+    let told = run.value("metrics.home_llc_share.value").as_f64().unwrap();
+    assert!(homes.len() > 1 && (told - mean).abs() < 1e-6, "{told}: {homes:?}");
 }
 
 /// How time and the shared heap are split over the nodes; the heap is touched by all workers.
