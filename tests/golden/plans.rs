@@ -68,6 +68,8 @@ const PLANNED: &[(&str, Params)] = &[
     ("nas-third", &[("threads", "2 * nodes"), ("choose", "random"), ("straggler", "50%")]),
     ("cas", &[]),
     ("cas", &[("arm", "single")]),
+    ("web", &[]),
+    ("web", &[("as", "processes"), ("arrivals", "closed")]),
     ("tests/golden/placement.toml", &[]),
     ("jbb", &[]),
     ("jbb", &[("jvms", "nodes"), ("place", "node:instance"), ("gc", "0"), ("table", "0")]),
