@@ -149,30 +149,21 @@ pub(super) fn held_share(case: &Case<'_>, team: usize) -> Result<f64, String> {
     let of_team = case.plan.teams.get(team).ok_or("there is no such team")?;
     let mutates =
         |object: &u32| of_team.acts_at(*object).any(|act| matches!(act, Act::Poll | Act::Collect));
-    let names: Vec<&str> = (0..case.plan.syncs.len() as u32)
-        .filter(mutates)
-        .map(|object| case.plan.syncs[object as usize].name.as_str())
-        .collect();
+    let objects = (0..case.plan.syncs.len() as u32).filter(mutates);
+    let names: Vec<&String> =
+        objects.map(|object| &case.plan.syncs[object as usize].name).collect();
     if names.is_empty() {
         return Err(NO_SAFEPOINT.to_owned());
     }
-    let sum_ns = |wanted: fn(&SeriesKind) -> Option<&String>| {
-        let is_it =
-            |series: &Series| wanted(&series.kind).is_some_and(|it| names.contains(&it.as_str()));
-        let histogram = latency::merged(case.recording, is_it);
-        histogram.mean().unwrap_or(0.0) * histogram.count() as f64
+    let held_ns = |series: &Series| match &series.kind {
+        SeriesKind::Pause(name) if names.contains(&name) => series.sum as f64,
+        SeriesKind::ToSafepoint(name) if names.contains(&name) => -(series.sum as f64),
+        _ => 0.0,
     };
-    let paused_ns = sum_ns(|kind| match kind {
-        SeriesKind::Pause(name) => Some(name),
-        _ => None,
-    });
-    let stopping_ns = sum_ns(|kind| match kind {
-        SeriesKind::ToSafepoint(name) => Some(name),
-        _ => None,
-    });
-    let window_ns = case.recording.window_ns as f64 * f64::from(case.plan.copies);
-    match window_ns > 0.0 {
-        true => Ok((paused_ns - stopping_ns) / window_ns),
+    let held_ns: f64 = case.recording.series.iter().map(held_ns).sum();
+    let had_ns = case.recording.window_ns as f64 * f64::from(case.plan.copies);
+    match had_ns > 0.0 {
+        true => Ok(held_ns / had_ns),
         false => Err("the measured window has no length".to_owned()),
     }
 }
