@@ -24,8 +24,9 @@ fn is_split(shares: &[&Value], of: &str) {
 }
 
 /// Two servers: how their time and memory are split over the nodes, and how often a wakeup crosses.
+/// Time of one among several is from looks at the tasks, of which there are few in a slow guest.
 fn oltp(_: &Shape) {
-    let line = "schedload run oltp --instances 2 --threads 2 --pool 2MiB --duration 3s";
+    let line = "schedload run oltp --instances 2 --threads 2 --pool 2MiB --duration 15s";
     let run = program::run(line);
     for instance in run.value("residency.instances").as_array().unwrap() {
         let shares = |key: &str| instance[key].as_array().unwrap().iter().collect::<Vec<_>>();
