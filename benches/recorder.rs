@@ -131,6 +131,8 @@ fn memory(cpus: &[(u32, Place)]) -> Memory {
         channels: Vec::new(),
         sync_bytes: Vec::new(),
         copies: 1,
+        instances_apart: 1,
+        n_instances: 1,
         spaces: 1,
         n_regions: 0,
         page_bytes: schedload::sys::shared::page_bytes(),

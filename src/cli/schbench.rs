@@ -252,7 +252,11 @@ fn wakeups(plan: &Plan, series: &[Series]) -> Histogram {
 }
 
 fn measured(plan: &Plan, series: &[Series], name: &str) -> Histogram {
-    of_workers(plan, series, |kind| matches!(kind, SeriesKind::Measure(it) if it == name))
+    of_workers(
+        plan,
+        series,
+        |kind| matches!(kind, SeriesKind::Measure { name: it, .. } if it == name),
+    )
 }
 
 fn of_workers(plan: &Plan, series: &[Series], is_it: impl Fn(&SeriesKind) -> bool) -> Histogram {

@@ -4,6 +4,7 @@
 //! can fake, and from hwloc. Must not know: plans, profiles. A [`Host`] is a plain value: one made
 //! from an hwloc XML file or synthetic string plans like the real one.
 
+pub mod busy;
 mod cgroup;
 pub mod clock;
 pub mod counts;

@@ -86,6 +86,7 @@ pub const METRICS: &[Metric] = &[
     .of(Of::Measure),
     row("*_ns_p50", "ns", Lower, "median time that a measure block of that name took")
         .of(Of::Measure),
+    row("*_ns_p95", "ns", Lower, "time that 95 % of them did not exceed").of(Of::Measure),
     row(
         "*_ns_p99",
         "ns",
@@ -119,6 +120,18 @@ pub const METRICS: &[Metric] = &[
         "1/s",
         Higher,
         "rounds of barriers that were complete in the window, per second; of `neighbour`, passes",
+    ),
+    row(
+        "barrier_wait_share",
+        "1",
+        Neither,
+        "part of the time in the window of the teams that come to barriers that they waited there",
+    ),
+    row(
+        "barrier_asleep_share",
+        "1",
+        Neither,
+        "part of the passes of barriers in the window that slept first; the others spun, or were last",
     ),
     row(
         "elapsed_s",
@@ -165,6 +178,14 @@ pub const METRICS: &[Metric] = &[
     )
     .of(Of::Team),
     row(
+        "*_active_share",
+        "1",
+        Neither,
+        "part of the `active` blocks that tasks of the team of that name came to in the window that \
+         they did",
+    )
+    .of(Of::Team),
+    row(
         "*_runnable",
         "1",
         Neither,
@@ -172,12 +193,51 @@ pub const METRICS: &[Metric] = &[
     )
     .of(Of::Team),
     row("runnable", "1", Neither, "the same of all teams"),
+    row(
+        "*_runnable_unpaused",
+        "1",
+        Neither,
+        "the same of that team over the time in which no safepoint held it: outside of pauses",
+    )
+    .of(Of::Team),
     row("busy_cpus", "1", Neither, "CPUs that tasks kept busy, on average over the run"),
+    row(
+        "cross_node_wakeup_share",
+        "1",
+        Neither,
+        "part of the wakeups after which the task ran on another node than its waker",
+    ),
+    row(
+        "pulled_node_share",
+        "1",
+        Neither,
+        "part of the wakeups after which the task ran on its waker's node, and before on another",
+    ),
+    row("pulled_llc_share", "1", Neither, "the same of last-level caches"),
+    row(
+        "other_busy_cpus",
+        "1",
+        Neither,
+        "CPUs that were busy with anything else, the kernel and this program among it, on average",
+    ),
+    row(
+        "home_llc_share",
+        "1",
+        Neither,
+        "part of its time that an instance was on the last-level cache where it was most; mean of \
+         the instances",
+    ),
     row(
         "migrations_per_s",
         "1/s",
         Neither,
         "CPU changes of tasks that they saw themselves in the window, per second",
+    ),
+    row(
+        "returned_share",
+        "1",
+        Neither,
+        "part of the migrations that took a task back, within 100 ms, to the CPU that it had left",
     ),
     row(
         "kernel_migrations",
@@ -191,6 +251,20 @@ pub const METRICS: &[Metric] = &[
         Neither,
         "time runnable but not running, for each time a task was put on a CPU, whole run",
     ),
+    row(
+        "*_voluntary_switches",
+        "1",
+        Neither,
+        "times that tasks of the team of that name gave up the CPU to wait, whole run",
+    )
+    .of(Of::Team),
+    row(
+        "*_involuntary_switches",
+        "1",
+        Neither,
+        "times that tasks of the team of that name were preempted, whole run",
+    )
+    .of(Of::Team),
     row("voluntary_switches", "1", Neither, "times that tasks gave up the CPU to wait, whole run"),
     row("involuntary_switches", "1", Neither, "times that tasks were preempted, whole run"),
     row("user_s", "s", Neither, "user time of all tasks and of what started them, whole run"),

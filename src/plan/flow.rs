@@ -232,6 +232,11 @@ impl Op {
         end.into_iter().for_each(|end| *end = after);
     }
 
+    /// Whether it is the head of a block that a part of the team does.
+    pub fn is_for_a_part(&self) -> bool {
+        matches!(self, Op::Flow(flow) if matches!(**flow, Flow::Active { .. }))
+    }
+
     /// The head of a block whose rounds have times of their own.
     pub fn paced(&self) -> Option<&Flow> {
         match self {

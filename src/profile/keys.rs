@@ -121,6 +121,12 @@ pub const PROFILE: &[KeyRow] = &[
         Means("none"),
         "metrics, and the values in which the run tests what the profile is about",
     ),
+    row(
+        "ramp",
+        Form::Table(RAMP),
+        Means("points of a sweep have no names"),
+        "what the points of a sweep over one parameter are called, and their score",
+    ),
     row("param", Form::Table(&[]), Means("none"), "values that the command line can set"),
     row("channel", Form::Table(&[]), Means("none"), "ways for tasks to wake each other"),
     row("memory", Form::Table(&[]), Means("none"), "regions of memory"),
@@ -155,6 +161,18 @@ pub const CONDITION: &[KeyRow] = &[
     row("about", Form::Text, Required("\"...\""), "what is not tested else"),
 ];
 
+/// The keys of `ramp`.
+pub const RAMP: &[KeyRow] = &[
+    row("over", Form::Text, Required("\"warehouses\""), "the parameter"),
+    row("row", Form::Text, Required("\"tput\""), "the point of 4 is called `tput-4`"),
+    row(
+        "peak",
+        number(Unit::Count, 1.0),
+        Required("\"cpus\""),
+        "the score is the mean of the points from this one to twice it",
+    ),
+];
+
 /// The keys of `cgroup`.
 pub const CGROUP: &[KeyRow] = &[
     row(
@@ -169,7 +187,12 @@ pub const CGROUP: &[KeyRow] = &[
         Means("not set"),
         "cpuset.mems: a node, such as `instance`",
     ),
-    row("weight", between(1.0, 10_000.0), Means("100, the kernel's"), "cpu.weight"),
+    row(
+        "weight",
+        between(0.0, 10_000.0),
+        Means("100, the kernel's"),
+        "cpu.weight, 1 or more; 0 is no cgroup",
+    ),
     row(
         "max",
         Form::Number { unit: Some(Unit::Share), min: 0.01, max: 1e6 },
@@ -774,6 +797,8 @@ pub const FACTS: &[NameRow] = &[
     name("cpus_per_llc", "of those CPUs, on the last-level cache that has most"),
     name("smt", "hardware threads of a core"),
     name("llc_bytes", "size of the largest such cache (32 MiB where it is not known)"),
+    name("first_node", "id of the first node with such a CPU and memory: `node:first_node`"),
+    name("second_node", "id of the second one; where there is one only, of that"),
 ];
 
 /// Names that mean something only inside a team: in its steps, placement and scheduling.

@@ -140,6 +140,17 @@ pub fn teams(memory: &Memory, teams: &[TeamId], clock: Clock) -> Vec<TeamRecord>
     teams.iter().enumerate().map(one).collect()
 }
 
+/// Where the tasks of each instance were: time (ns) by LLC.
+pub fn instances(memory: &Memory, clock: Clock) -> Vec<Vec<(u32, u64)>> {
+    let llcs = &memory.layout.llcs;
+    let of = |instance| {
+        let ticks = memory.homes(instance).iter().map(|home| home.load(Relaxed));
+        let times = llcs.iter().copied().zip(ticks.map(|ticks| clock.ns(ticks)));
+        times.filter(|&(_, ns)| ns > 0).collect()
+    };
+    (0..memory.layout.spec.n_instances).map(of).collect()
+}
+
 fn add_all(sums: &mut [u64; 5], counters: &[AtomicU64; 5]) {
     for (sum, counter) in sums.iter_mut().zip(counters) {
         *sum += counter.load(Relaxed);
@@ -162,6 +173,7 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord>
             moved: moved(memory, number, clock),
             paced: paced(memory, number, id.team),
             without_origin: slot.without_origin.load(Relaxed),
+            draws: [0, 1].map(|active| slot.draws[active].load(Relaxed)),
             moved_on: moved_on(memory, number),
             begun: begun(memory, number, clock),
             kernel: kernel_counts(memory, number),
@@ -317,6 +329,8 @@ mod tests {
             channels: Vec::new(),
             sync_bytes: Vec::new(),
             copies: 1,
+            instances_apart: 1,
+            n_instances: 1,
             spaces: 1,
             n_regions: 0,
             page_bytes: 4096,

@@ -4,7 +4,7 @@
 //! plans.
 //!
 //! ```text
-//! control | region addresses | task slots | channels: state and stamp rings; sync objects | shards
+//! control | region addresses | time by instance and LLC | task slots | channels: state and stamp rings; sync objects | shards
 //! slot: what a task keeps | extremes of each series | bytes of memory steps by node | sync objects
 //! shard: counters of each team | histogram of each series
 //! ```
@@ -28,6 +28,9 @@ pub struct Spec {
     /// State of each sync object of one copy (bytes).
     pub sync_bytes: Vec<usize>,
     pub copies: usize,
+    /// Instances whose measure blocks are kept apart; 1 if they are not.
+    pub instances_apart: usize,
+    pub n_instances: usize,
     /// Address spaces.
     pub spaces: usize,
     /// Regions of memory that each of them may have.
@@ -72,6 +75,10 @@ pub struct Layout {
     /// An address for each region of each address space.
     pub regions: usize,
     pub n_region_words: usize,
+    /// Ticks of each instance on each LLC.
+    pub homes: usize,
+    /// The LLCs of the CPUs, sorted.
+    pub llcs: Vec<u32>,
     pub slots: usize,
     pub slot_stride: usize,
     /// From the start of a slot to the bytes of memory steps by node.
@@ -113,7 +120,9 @@ pub struct TeamLayout {
     pub wakeup: [u16; 10],
     pub found_ready: u16,
     pub between_migrations: u16,
+    /// Those of instance 0, then those of the next.
     pub first_measure: u16,
+    pub n_measures: u16,
     pub first_lateness: u16,
     pub n_paces: usize,
     /// Waits at its sync objects, in their order.
@@ -132,15 +141,20 @@ impl Layout {
         let mut n_series = 0;
         let mut teams = Vec::new();
         for team in &spec.teams {
-            let team = TeamLayout::new(team, &relations, n_series);
+            let team = TeamLayout::new(team, spec.instances_apart, &relations, n_series);
             n_series += team.kinds.len();
             teams.push(team);
         }
 
         let regions = size_of::<Control>().next_multiple_of(64);
         let n_region_words = spec.n_regions * spec.spaces;
-        let slots = regions + (n_region_words * 8).next_multiple_of(64);
-        let moved_nodes = if spec.n_regions > 0 { nodes(&spec.cpus) } else { Vec::new() };
+        let homes = regions + (n_region_words * 8).next_multiple_of(64);
+        let llcs = sorted(spec.cpus.iter().map(|cpu| cpu.place.llc));
+        let slots = homes + (spec.n_instances * llcs.len() * 8).next_multiple_of(64);
+        let moved_nodes = match spec.n_regions {
+            0 => Vec::new(),
+            _ => sorted(spec.cpus.iter().map(|cpu| cpu.place.node)),
+        };
         let most_series = teams.iter().map(|team| team.kinds.len()).max().unwrap_or(0);
         let moved_on = size_of::<TaskSlot>() + most_series * size_of::<Extremes>();
         let moved_bytes = moved_nodes.len() * size_of::<MovedOnNode>();
@@ -177,6 +191,8 @@ impl Layout {
             teams,
             regions,
             n_region_words,
+            homes,
+            llcs,
             slots,
             slot_stride,
             moved_on,
@@ -208,11 +224,12 @@ impl Layout {
     }
 }
 
-fn nodes(cpus: &[Cpu]) -> Vec<NodeId> {
-    let mut nodes: Vec<NodeId> = cpus.iter().map(|cpu| cpu.place.node).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
-    nodes
+/// Each once, in order.
+fn sorted<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all: Vec<T> = all.collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// The relations that two CPUs of this machine can have.
@@ -232,7 +249,12 @@ fn relations(cpus: &[Cpu]) -> Vec<Relation> {
 }
 
 impl TeamLayout {
-    fn new(team: &Team, relations: &[Relation], first_series: usize) -> TeamLayout {
+    fn new(
+        team: &Team,
+        instances: usize,
+        relations: &[Relation],
+        first_series: usize,
+    ) -> TeamLayout {
         let mut kinds = vec![SeriesKind::BetweenMigrations];
         let mut wakeup = [NO_SERIES; 10];
         let mut found_ready = NO_SERIES;
@@ -247,7 +269,10 @@ impl TeamLayout {
             }
         }
         let first_measure = kinds.len() as u16;
-        kinds.extend(team.measures.iter().cloned().map(SeriesKind::Measure));
+        for instance in 0..instances as u32 {
+            let named = |name: &String| SeriesKind::Measure { name: name.clone(), instance };
+            kinds.extend(team.measures.iter().map(named));
+        }
         let first_lateness = kinds.len() as u16;
         kinds.extend((0..team.paces as u16).map(SeriesKind::Lateness));
         let first_wait = kinds.len() as u16;
@@ -264,6 +289,7 @@ impl TeamLayout {
             found_ready,
             between_migrations: 0,
             first_measure,
+            n_measures: team.measures.len() as u16,
             first_lateness,
             n_paces: team.paces,
             first_wait,
@@ -314,6 +340,8 @@ mod tests {
             ],
             sync_bytes: vec![64, 100],
             copies: 2,
+            instances_apart: 2,
+            n_instances: 2,
             spaces: 2,
             n_regions: 3,
             page_bytes: 4096,
@@ -331,7 +359,8 @@ mod tests {
     fn areas_follow_each_other_without_overlap() {
         let layout = Layout::new(spec(5));
         assert!(layout.regions >= size_of::<Control>());
-        assert!(layout.slots >= layout.regions + 2 * 3 * 8);
+        assert!(layout.homes >= layout.regions + 2 * 3 * 8);
+        assert!(layout.slots >= layout.homes + 2 * 8);
         let (first, ring) = layout.channel(0, 0, 0);
         assert_eq!(first, layout.slots + 5 * layout.slot_stride);
         assert_eq!(ring, first + 64);
@@ -350,8 +379,8 @@ mod tests {
     fn series_of_teams_are_apart() {
         let layout = Layout::new(spec(1));
         let kinds: Vec<usize> = layout.teams.iter().map(|team| team.kinds.len()).collect();
-        assert_eq!(kinds, [1 + 1 + 4, 1 + 1 + 1 + 2 + 2]);
+        assert_eq!(kinds, [1 + 1 + 4, 1 + 2 + 1 + 2 + 2]);
         assert_eq!(layout.teams[1].first_series, 6);
-        assert_eq!(layout.n_series, 13);
+        assert_eq!(layout.n_series, 14);
     }
 }

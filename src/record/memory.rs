@@ -119,6 +119,8 @@ plain! {
         pub moved: [[AtomicU64; 2]; 5],
         /// In the window: measured blocks of which it was not known when their request arrived.
         pub without_origin: AtomicU64,
+        /// In the window: how often it came to an `active` block and was not active, and was.
+        pub draws: [AtomicU64; 2],
         /// The kernel's numbers at its end by [`Kernel`], and the state of each: see
         /// `gather::state_word`.
         pub kernel: [AtomicU64; Kernel::N],
@@ -279,10 +281,13 @@ impl Memory {
         self.shared.at(self.layout.slots + task * self.layout.slot_stride)
     }
 
-    /// Maps what a task of a team uses into the page table of its own process: its slot, and on
-    /// each CPU the team's counters and histograms. All of it is in place already.
-    pub fn map_in(&self, task: usize, team: usize) {
+    /// Maps what a task of a team uses into the page table of its own process: its slot, the times
+    /// of its instance, and on each CPU the team's counters and histograms. All of it is in place
+    /// already.
+    pub fn map_in(&self, task: usize, team: usize, instance: usize) {
         let layout = &self.layout;
+        let homes_bytes = layout.llcs.len() * 8;
+        self.shared.map_in(layout.homes + instance * homes_bytes, homes_bytes);
         self.shared.map_in(layout.slots + task * layout.slot_stride, layout.slot_stride);
         let series = &layout.teams[team];
         let series_bytes = crate::base::bucket::BUCKETS * 8;
@@ -299,6 +304,13 @@ impl Memory {
         let layout = &self.layout;
         let at = space * layout.spec.n_regions + region;
         &self.shared.slice(layout.regions, layout.n_region_words)[at]
+    }
+
+    /// Ticks of the window for which an instance's tasks had their last CPU there, by the layout's
+    /// LLCs.
+    pub fn homes(&self, instance: usize) -> &[AtomicU64] {
+        let n_llcs = self.layout.llcs.len();
+        self.shared.slice(self.layout.homes + instance * n_llcs * 8, n_llcs)
     }
 
     /// By the number of a series within the task's team.

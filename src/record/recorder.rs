@@ -5,6 +5,7 @@
 //! between finding its CPU and counting there. Must not know: channels, plans, what is done between
 //! two calls.
 
+mod blocks;
 mod paced;
 
 use super::layout::{NO_SERIES, TeamLayout};
@@ -39,6 +40,8 @@ struct CpuShard<'a> {
     place: Place,
     /// Position in the layout's nodes; past them all in a run without regions.
     node: usize,
+    /// Position in the layout's LLCs.
+    llc: usize,
     has_shard: bool,
 }
 
@@ -56,6 +59,7 @@ impl<'a> Recorders<'a> {
                 shard: shard.unwrap_or(0),
                 place,
                 node: memory.layout.moved_nodes.partition_point(|&node| node < place.node),
+                llc: memory.layout.llcs.partition_point(|&llc| llc < place.llc),
                 has_shard: shard.is_some(),
             }
         };
@@ -114,7 +118,10 @@ pub struct Recorder<'a> {
     moved_on: &'a [MovedOnNode],
     syncs: &'a [SyncCounts],
     team: usize,
+    instance: usize,
     layout: &'a TeamLayout,
+    /// The series of its measure blocks.
+    first_measure: u16,
     /// Where it last ran, and since when as far as we know (ticks).
     last_cpu: u32,
     cpu_since: u64,
@@ -128,7 +135,7 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    /// The recorder of task number `task`, which is of team number `team`.
+    /// The recorder of task number `task`, which is of team number `team` in the first instance.
     pub fn new(shared: &'a Recorders<'a>, task: usize, team: usize) -> Recorder<'a> {
         let memory = shared.memory;
         let layout = &memory.layout.teams[team];
@@ -141,7 +148,9 @@ impl<'a> Recorder<'a> {
             moved_on: memory.moved_on(task),
             syncs: memory.sync_counts(task, layout.n_syncs),
             team,
+            instance: 0,
             layout,
+            first_measure: layout.first_measure,
             last_cpu: 0,
             cpu_since: 0,
             left_cpu: u32::MAX,
@@ -153,6 +162,10 @@ impl<'a> Recorder<'a> {
 
     pub fn slot(&self) -> &'a TaskSlot {
         self.slot
+    }
+
+    pub fn instance(&self) -> usize {
+        self.instance
     }
 
     #[inline(always)]
@@ -368,27 +381,6 @@ impl<'a> Recorder<'a> {
         phase != Phase::After
     }
 
-    /// A measure block that began at `began` (ticks) has ended.
-    #[inline(always)]
-    pub fn measured(&mut self, measure: u16, began: u64) {
-        let now = self.now();
-        if self.phase() == Phase::Window {
-            let cpu = self.shared.cpu.get();
-            self.record(cpu, self.layout.first_measure + measure, began, now);
-            self.keep_block(now.saturating_sub(began));
-        }
-    }
-
-    /// Keeps how long the first block and the last one took, of whatever name.
-    #[inline(always)]
-    fn keep_block(&self, ticks: u64) {
-        let kept = ticks + 1;
-        if self.slot.first_block.load(Relaxed) == 0 {
-            self.slot.first_block.store(kept, Relaxed);
-        }
-        self.slot.last_block.store(kept, Relaxed);
-    }
-
     /// One entry of a series of this team.
     #[inline(always)]
     fn record(&mut self, cpu: u32, series: u16, from: u64, to: u64) {
@@ -467,6 +459,8 @@ impl<'a> Recorder<'a> {
             let until = if end == 0 { now } else { now.min(end) };
             let time = until.saturating_sub(self.cpu_since.max(begin));
             self.team_shard(self.last_cpu).residency.fetch_add(time, Relaxed);
+            let llc = self.shared.cpu_shard(self.last_cpu).llc;
+            self.shared.memory.homes(self.instance)[llc].fetch_add(time, Relaxed);
         }
         self.cpu_since = now;
     }

@@ -26,6 +26,9 @@ pub struct Recording {
     pub series: Vec<Series>,
     /// By team, as in the plan.
     pub teams: Vec<TeamRecord>,
+    /// By instance: LLCs (`Place::llc`), and the time of the window for which its tasks had the CPU
+    /// that they last ran on there (ns), summed over them; LLCs without any are left out.
+    pub instances: Vec<Vec<(u32, u64)>>,
     /// By task, in order of creation.
     pub tasks: Vec<TaskRecord>,
     /// By address space, as in the plan.
@@ -37,6 +40,9 @@ pub struct Recording {
     pub timeline: Timeline,
     /// The machine's counters of /proc/vmstat about NUMA balancing, from the gate to the end.
     pub vmstat: Vec<Growth>,
+    /// The share of its time for which each CPU was busy, whoever kept it so, from the gate to the
+    /// end.
+    pub busy: Reading<Vec<(CpuId, f64)>>,
     /// Clock differences below zero, which are in the histograms as 0.
     pub negative_differences: u64,
     pub harness: HarnessCost,
@@ -117,8 +123,12 @@ pub enum SeriesKind {
     FoundReady,
     /// Between two migrations of one task.
     BetweenMigrations,
-    /// Response time of a `measure` block of this name.
-    Measure(String),
+    /// Response time of a `measure` block of this name in this instance; 0 where instances are not
+    /// kept apart.
+    Measure {
+        name: String,
+        instance: u32,
+    },
     /// From the time at which a round of a paced block was to begin until it did; the number is
     /// that of the block in its team.
     Lateness(u16),
@@ -220,6 +230,8 @@ pub struct TaskRecord {
     pub paced: Vec<Paced>,
     /// Measured blocks of the window that lack the arrival from which to measure.
     pub without_origin: u64,
+    /// How often it came to an `active` block in the window: not active, and active.
+    pub draws: [u64; 2],
     /// Those bytes by the node on whose CPUs it was; nodes without any are left out.
     pub moved_on: Vec<(NodeId, [u64; 5])>,
     /// The kernel's own numbers, read by the task at its end.

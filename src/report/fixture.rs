@@ -117,6 +117,7 @@ pub(crate) fn plan() -> Plan {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
         conditions: Vec::new(),
+        ramp: None,
         watch: vec!["messages_per_s".to_owned(), "elapsed_s".to_owned()],
         seed: 1,
         hash: "0123456789abcdef".to_owned(),
@@ -183,6 +184,7 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
         begun: None,
         paced: Vec::new(),
         without_origin: 0,
+        draws: [0, 0],
         kernel: KernelCounts {
             nr_migrations: Reading::Value(9_000),
             voluntary_switches: Reading::Value(41_000),
@@ -214,6 +216,15 @@ fn team_record(name: &str, residency: &[(u32, u64)]) -> TeamRecord {
     }
 }
 
+const MS: u64 = 1_000_000;
+
+/// Of the allowed CPUs and one besides.
+fn busy() -> Reading<Vec<(CpuId, f64)>> {
+    let shares = [(0, 0.95), (1, 0.9), (2, 0.99), (3, 0.97), (4, 1.0), (8, 0.4), (9, 0.3)];
+    let idle = [(10, 0.0), (11, 0.01)];
+    Reading::Value(shares.into_iter().chain(idle).map(|(id, it)| (CpuId(id), it)).collect())
+}
+
 /// A run that did all its steps, without a doubt.
 pub(crate) fn recording() -> Recording {
     let wakeup =
@@ -228,7 +239,12 @@ pub(crate) fn recording() -> Recording {
         wakeup(Relation::CrossNode, true, 300, 23_000),
         series(1, SeriesKind::FoundReady, 110_000, 11_000),
         series(1, SeriesKind::BetweenMigrations, 6_000, 320_000),
-        series(0, SeriesKind::Measure("round_trip".to_owned()), 90_000, 38_000),
+        series(
+            0,
+            SeriesKind::Measure { name: "round_trip".to_owned(), instance: 0 },
+            90_000,
+            38_000,
+        ),
     ];
     let phases = |warmup, window, after| PerPhase { warmup, window, after };
     let (half, none) = (phases(10_000, 90_000, 0), PerPhase::default());
@@ -240,6 +256,8 @@ pub(crate) fn recording() -> Recording {
         start_ns: 1_234_567,
         end: End::Done,
         series: all,
+        instances: vec![vec![(0, 9_000 * MS), (2, 800 * MS)]],
+        busy: busy(),
         teams: vec![
             team_record("sender", &[(0, 900), (1, 700), (2, 1_500), (3, 1_400), (8, 400)]),
             team_record("receiver", &[(0, 1_100), (1, 1_300), (2, 900), (3, 1_200), (9, 400)]),
@@ -271,6 +289,8 @@ pub(crate) fn empty() -> Recording {
     let mut empty = recording();
     (empty.window_ns, empty.user_ns, empty.sys_ns) = (0, 0, 0);
     empty.series.clear();
+    empty.instances.clear();
+    empty.busy = Reading::absent(State::Absent, "the run was shorter than a tick");
     for team in &mut empty.teams {
         team.migrations = Migrations::default();
         team.residency.clear();

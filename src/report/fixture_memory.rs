@@ -249,6 +249,7 @@ pub(crate) fn two_instances() -> Recording {
             4,
             &[(0, 9_000), (1, 12_000), (8, 11_000), (9, 12_000)],
         )],
+        instances: vec![vec![(0, 21_000 * MS), (2, 1_000 * MS)], vec![(2, 22_000 * MS)]],
         tasks: [(0, 0, 0, 0), (0, 1, 8, 30), (1, 0, 1, 60), (1, 1, 9, 80)]
             .map(|(copy, index, cpu, gb)| (80 + gb / 4, gb, task(0, copy, index, begun(cpu))))
             .map(|(gb, on_1, task)| preferring(moving(gb, on_1, task)))
@@ -277,6 +278,7 @@ pub(crate) fn trial(begun_on: u32, looks: &[(usize, u32)]) -> Recording {
             team_record("main", 1, &[(0, 12_000)]),
             team_record("worker", 1, &[(0, 3_000), (8, 7_000)]),
         ],
+        instances: vec![vec![(0, 15_000 * MS), (2, 7_000 * MS)]],
         tasks: vec![
             task(0, 0, 0, begun(MS, 0)),
             moving(90, 70, task(1, 0, 0, begun(1_900 * MS, begun_on * 8))),

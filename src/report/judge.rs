@@ -10,8 +10,8 @@ use crate::record::Recording;
 use crate::record::recording::{End, Failure, PerPhase, SeriesKind, TaskRecord, Waiting};
 use crate::report::{
     Harness, HostFacts, InstancePlacement, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA,
-    Trial, arrivals, caveats, charged, checks, conditions, convergence, latency, memory_steps,
-    metrics, placement, preferred, sources, summary, sync, timeline, trial,
+    Trial, arrivals, caveats, charged, checks, conditions, convergence, instances, latency,
+    memory_steps, metrics, placement, preferred, sources, summary, sync, timeline, trial,
 };
 use crate::sys::clock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,6 +69,7 @@ impl Report {
                 params: plan.params.iter().cloned().collect(),
                 hash: plan.hash.clone(),
                 seed: plan.seed,
+                ramp: plan.ramp.clone(),
                 primary: Some(plan.watch.first().map_or(DEFAULT_RESULT, String::as_str).to_owned()),
             },
             host: host_facts(host),
@@ -185,6 +186,7 @@ fn run(n: u32, case: &Case<'_>) -> Run {
         metrics,
         caveats,
         latency,
+        instances: instances::all(case),
         arrivals,
         messages: case.messages.clone(),
         found_ready: case.found_ready,

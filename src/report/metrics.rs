@@ -2,16 +2,18 @@
 //!
 //! Must not know: how metrics are printed or compared.
 
-use crate::base::Reading;
+use crate::base::{Place, Reading, Relation};
 use crate::metric::{Metric as Row, Of};
+use crate::plan::Op;
 use crate::record::memory::Moved;
 use crate::record::recording::{End, Series, SeriesKind, SyncRecord, TaskRecord};
-use crate::report::histogram::{Histogram, P50, P99, P999};
+use crate::report::histogram::{Histogram, P50, P95, P99, P999};
 use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
 use crate::report::{
-    InstancePlacement, Judged, Metric, NO_MEMORY, NO_MESSAGES, NO_RECEIVER, NO_SUCH_STEP, NO_SYNC,
-    NO_TRIAL, Sourced, latency, memory_steps, sync,
+    InstancePlacement, Judged, Metric, NO_ACTIVE, NO_MEMORY, NO_MESSAGES, NO_RECEIVER,
+    NO_SUCH_STEP, NO_SYNC, NO_TRIAL, ONE_LLC, ONE_NODE, Sourced, latency, memory_steps, placement,
+    sync,
 };
 use std::collections::BTreeMap;
 
@@ -60,6 +62,13 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         "pause_ns_p50" => pause(P50, case),
         "pause_ns_p99" => pause(P99, case),
         "barrier_rounds_per_s" => sync_per_s("barrier", |it| it.leads, case),
+        "barrier_wait_share" => barrier_waits(case),
+        "barrier_asleep_share" => {
+            let of_barriers = |of: fn(&SyncRecord) -> u64| sync::sum_of(case, "barrier", of);
+            let slept = of_barriers(|it| it.slept).ok_or(NO_SYNC)?;
+            let passes = of_barriers(|it| it.passes.window).unwrap_or_default();
+            ratio(slept as f64, passes, "nobody passed a barrier in the window")
+        }
         "migrations_per_s" => per_s(case.migrations.total, case),
         "elapsed_s" => elapsed(case),
         "wakeup_latency_ns_p50" => waits(case).and_then(|()| percentile(wakeups, P50, "wakeup")),
@@ -73,8 +82,27 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
                 "no message was received in the window",
             )
         }),
+        "cross_node_wakeup_share" => {
+            apart(case, |place| place.node.0, ONE_NODE)?;
+            of_wakeups(latency::count(recording, crosses_nodes), wakeups)
+        }
+        "pulled_node_share" => {
+            apart(case, |place| place.node.0, ONE_NODE)?;
+            of_wakeups(case.migrations.pulled_node, wakeups)
+        }
+        "pulled_llc_share" => {
+            apart(case, |place| place.llc, ONE_LLC)?;
+            of_wakeups(case.migrations.pulled_llc, wakeups)
+        }
+        "returned_share" => ratio(
+            case.migrations.returned_100ms as f64,
+            case.migrations.total,
+            "no task migrated in the window",
+        ),
         "runnable" => runnable(case, &case.kernel),
         "busy_cpus" => busy(case, &case.kernel),
+        "other_busy_cpus" => placement::other_busy_cpus(case, busy(case, &case.kernel)?),
+        "home_llc_share" => placement::home_llc_share(case),
         "kernel_migrations" => kernel(&case.kernel.migrations),
         "run_delay_ns_per_timeslice" => {
             kernel(&totals.timeslices)?;
@@ -162,13 +190,12 @@ pub(super) fn sampler_share(case: &Case<'_>) -> Value {
 }
 
 fn of_measure(key: &str, name: &str, case: &Case<'_>) -> Value {
-    let histogram = latency::merged(
-        case.recording,
-        |series| matches!(&series.kind, SeriesKind::Measure(measure) if measure == name),
-    );
+    let histogram =
+        latency::merged(case.recording, |series| latency::is_measure(&series.kind, name));
     match key {
         "*s_per_s" => per_s(histogram.count(), case),
         "*_ns_p50" => percentile(&histogram, P50, name),
+        "*_ns_p95" => percentile(&histogram, P95, name),
         "*_ns_p99" => percentile(&histogram, P99, name),
         _ => Err("this version does not compute it".to_owned()),
     }
@@ -177,6 +204,7 @@ fn of_measure(key: &str, name: &str, case: &Case<'_>) -> Value {
 fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
     let teams = &case.plan.teams;
     let team = teams.iter().position(|team| team.name == name).ok_or("there is no such team")?;
+    let of_kernel = || Kernel::of_team(&case.recording.tasks, team);
     match key {
         "*_asleep_share" => {
             if !teams[team].receives {
@@ -189,7 +217,26 @@ fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
             let received = tasks.map(|task| task.messages.received.window).sum();
             ratio(woken as f64, received, "it received no message in the window")
         }
-        "*_runnable" => runnable(case, &Kernel::of_team(&case.recording.tasks, team)),
+        "*_runnable" => runnable(case, &of_kernel()),
+        "*_voluntary_switches" => kernel(&of_kernel().totals.voluntary_switches),
+        "*_involuntary_switches" => kernel(&of_kernel().totals.involuntary_switches),
+        "*_active_share" => {
+            if !teams[team].ops.iter().any(Op::is_for_a_part) {
+                return Err(NO_ACTIVE.to_owned());
+            }
+            let tasks = case.recording.tasks.iter().filter(|task| task.team == team);
+            let [out, active] = tasks
+                .fold([0, 0], |[out, active], task| [out + task.draws[0], active + task.draws[1]]);
+            ratio(active as f64, out + active, "nobody came to such a block in the window")
+        }
+        "*_runnable_unpaused" => {
+            let held = sync::held_share(case, team)?;
+            let runnable = runnable(case, &of_kernel())?;
+            match held < 1.0 {
+                true => Ok(runnable / (1.0 - held)),
+                false => Err("its tasks were held all the time".to_owned()),
+            }
+        }
         _ => Err("this version does not compute it".to_owned()),
     }
 }
@@ -207,6 +254,24 @@ fn runnable(case: &Case<'_>, of: &Kernel) -> Value {
     Ok(busy(case, of)? + delayed)
 }
 
+/// Whether two of the allowed CPUs differ in what `of` says of their places.
+fn apart(case: &Case<'_>, of: fn(&Place) -> u32, reason: &str) -> Result<(), String> {
+    let mut all = case.allowed().map(|cpu| of(&cpu.place));
+    let first = all.next();
+    match all.any(|other| Some(other) != first) {
+        true => Ok(()),
+        false => Err(reason.to_owned()),
+    }
+}
+
+fn crosses_nodes(kind: &SeriesKind) -> bool {
+    matches!(kind, SeriesKind::Wakeup { relation: Relation::CrossNode, .. })
+}
+
+fn of_wakeups(part: u64, wakeups: &Histogram) -> Value {
+    ratio(part as f64, wakeups.count(), "no wakeup in the window")
+}
+
 fn receives(case: &Case<'_>) -> Result<(), String> {
     let any = case.plan.teams.iter().any(|team| team.receives);
     any.then_some(()).ok_or(NO_RECEIVER.to_owned())
@@ -221,6 +286,16 @@ fn waits(case: &Case<'_>) -> Result<(), String> {
 fn sync_per_s(sort: &str, of: fn(&SyncRecord) -> u64, case: &Case<'_>) -> Value {
     let sum = sync::sum_of(case, sort, of);
     sum.ok_or(NO_SYNC.to_owned()).and_then(|sum| per_s(sum, case))
+}
+
+/// Of the time of all teams that come to barriers; who comes to two of them counts once.
+fn barrier_waits(case: &Case<'_>) -> Value {
+    sync::sum_of(case, "barrier", |_| 0).ok_or(NO_SYNC)?;
+    let (waited_ns, had_ns) = sync::barrier_waits(case);
+    match had_ns > 0.0 {
+        true => Ok(waited_ns / had_ns),
+        false => Err("the measured window has no length".to_owned()),
+    }
 }
 
 fn pause(p: u64, case: &Case<'_>) -> Value {

@@ -12,6 +12,7 @@ mod compact;
 mod conditions;
 pub mod convergence;
 pub mod histogram;
+mod instances;
 mod judge;
 mod latency;
 mod looks;
@@ -45,6 +46,7 @@ pub use trial::Trial;
 
 use crate::base::Relation;
 use crate::metric::Better;
+use crate::plan::RampPlan;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -91,6 +93,9 @@ pub struct ProfileFacts {
     pub seed: u64,
     /// The metric that is the profile's result.
     pub primary: Option<String>,
+    /// How the points of a sweep are called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<RampPlan>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -124,6 +129,9 @@ pub struct Run {
     pub tasks: u32,
     pub metrics: BTreeMap<String, Metric>,
     pub latency: Vec<Latency>,
+    /// By measure block and instance; empty with one instance, and where they are not kept apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<InstanceBlocks>,
     /// Blocks whose rounds have times of their own: `arrive` and `every`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrivals: Vec<Arrivals>,
@@ -193,6 +201,8 @@ pub struct Latency {
     pub mean: Option<f64>,
     pub p50: Option<u64>,
     pub p90: Option<u64>,
+    #[serde(default)]
+    pub p95: Option<u64>,
     pub p99: Option<u64>,
     pub p999: Option<u64>,
     /// HdrHistogram V2, base64; rebuilt for drawing and merging.
@@ -268,6 +278,17 @@ pub struct SyncRow {
     pub hdr: String,
 }
 
+/// What one instance of several did of a measure block in the window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InstanceBlocks {
+    pub instance: u32,
+    pub measure: String,
+    /// `None` for a window of no length.
+    pub per_s: Option<f64>,
+    /// How long they took, of all its teams.
+    pub time: Latency,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Messages {
     /// Over the whole run.
@@ -321,22 +342,28 @@ pub struct KernelTotals {
     pub timeslices: Sourced,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Residency {
     pub instances: Vec<InstanceResidency>,
-    /// Time-weighted share of each CPU, and of each LLC by its CPU list, over all instances.
+    /// Time-weighted share of each CPU, of each LLC by its CPU list, and of each node, over all
+    /// instances.
     pub cpus: Vec<Share>,
     pub llcs: Vec<Share>,
+    #[serde(default)]
+    pub nodes: Vec<Share>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InstanceResidency {
     pub instance: u32,
     pub cpu: Vec<NodeShare>,
-    /// What `cpu` is from: `time` that tasks told themselves, or `looks` of the timeline, which has
-    /// them by instance; `None` if neither had it.
+    /// What `cpu` is from: `time` that tasks told themselves, or `looks` of the timeline, which
+    /// version 0.1 had for several instances; `None` if it is not known.
     #[serde(default)]
     pub cpu_from: Option<String>,
+    /// By LLC, from the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub llcs: Vec<Share>,
     /// At the last look that told of the region; a share is of its resident pages.
     pub memory: Vec<RegionShare>,
 }
@@ -356,9 +383,13 @@ pub struct RegionShare {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Share {
-    /// `3` for a CPU, `0-7` for an LLC.
+    /// `3` for a CPU or node, `0-7` for an LLC.
     pub name: String,
     pub share: f64,
+    /// How many of its CPUs were busy from the gate to the end of the run, whoever kept them so;
+    /// `None` if the kernel did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy: Option<f64>,
 }
 
 /// Where a number comes from, or why not.
@@ -417,6 +448,8 @@ pub struct Caveat {
 /// Reasons that go without saying: of metrics about memory in a profile without any, and about who
 /// moves where that is not the question.
 pub const NO_MEMORY: &str = "the profile has no memory regions";
+/// Why there is no active share of a team without `active` blocks.
+pub const NO_ACTIVE: &str = "this team has no block for a part of it";
 /// Why a metric of messages and wakeups has no value where nobody waits for one.
 pub const NO_RECEIVER: &str = "no team of this profile receives messages";
 /// Why a metric of a team's messages has no value where it waits for none.
@@ -425,10 +458,27 @@ pub const NO_MESSAGES: &str = "this team receives no messages";
 pub const NO_SUCH_STEP: &str = "no step of this kind used memory in the window";
 /// Why a metric of a sort of sync object has no value where the profile has none.
 pub const NO_SYNC: &str = "the profile has no such sync object";
+/// Why a team has no number outside of pauses.
+pub const NO_SAFEPOINT: &str = "no safepoint holds this team";
 pub const NO_TRIAL: &str = "the profile is no trial of who moves";
 
+/// Why a metric of what is apart has no value where nothing is.
+pub const ONE_NODE: &str = "all CPUs that may be used are of one node";
+pub const ONE_LLC: &str = "all CPUs that may be used share one last-level cache";
+
 /// All of these.
-pub const UNSAID: &[&str] = &[NO_MEMORY, NO_TRIAL, NO_RECEIVER, NO_MESSAGES, NO_SUCH_STEP, NO_SYNC];
+pub const UNSAID: &[&str] = &[
+    NO_ACTIVE,
+    NO_MEMORY,
+    NO_TRIAL,
+    NO_RECEIVER,
+    NO_MESSAGES,
+    NO_SUCH_STEP,
+    NO_SYNC,
+    NO_SAFEPOINT,
+    ONE_NODE,
+    ONE_LLC,
+];
 
 /// The `relation` of a row over all relations.
 pub const ALL: &str = "all";

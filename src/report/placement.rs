@@ -2,14 +2,16 @@
 //!
 //! Must not know: latencies, why the kernel moved a task.
 
-use crate::base::{CpuId, CpuList, NodeId, Relation, State};
+use crate::base::{CpuId, CpuList, Reading, Relation, State};
+use crate::plan::PlanCpu;
 use crate::record::{Recording, recording};
 use crate::report::judge::Case;
 use crate::report::sources::Kernel;
 use crate::report::{
-    InstanceResidency, Migrations, NodeShare, RegionShare, Residency, Share, Sourced, looks,
+    InstanceResidency, Migrations, NodeShare, ONE_LLC, RegionShare, Residency, Share, Sourced,
+    looks,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The tasks' own counts of the window, with the kernel's of their whole lives beside.
 pub(super) fn migrations(recording: &Recording, kernel: &Kernel) -> Migrations {
@@ -48,84 +50,119 @@ pub(super) fn residency(case: &Case<'_>) -> Residency {
     for (cpu, ns) in case.recording.teams.iter().flat_map(|team| &team.residency) {
         *by_cpu.entry(*cpu).or_default() += ns;
     }
+    // A CPU that the plan does not know has no place; the check of CPUs names it.
+    let placed: Vec<(&PlanCpu, u64)> =
+        by_cpu.iter().filter_map(|(cpu, ns)| Some((case.cpu(*cpu)?, *ns))).collect();
+    let instances = instances(case);
     let total: u64 = by_cpu.values().sum();
     if total == 0 {
-        return Residency { instances: instances(case, None), cpus: Vec::new(), llcs: Vec::new() };
+        return Residency { instances, ..Residency::default() };
     }
-    let share = |ns: u64| ns as f64 / total as f64;
-    let mut by_node: BTreeMap<u32, u64> = BTreeMap::new();
-    let mut by_llc: BTreeMap<u32, u64> = BTreeMap::new();
-    for (cpu, ns) in &by_cpu {
-        // A CPU that the plan does not know has no node; the check of CPUs names it.
-        let Some(cpu) = case.cpu(*cpu) else { continue };
-        *by_node.entry(cpu.place.node.0).or_default() += ns;
-        *by_llc.entry(cpu.place.llc).or_default() += ns;
-    }
-    let cpus_of_llc = |llc: u32| -> CpuList {
-        let all = case.plan.cpus.iter();
-        all.filter(|cpu| cpu.place.llc == llc).map(|cpu| cpu.id).collect()
+    let busy = case.recording.busy.value();
+    let busy_of = |cpus: &mut dyn Iterator<Item = CpuId>| -> Option<f64> {
+        let share = |cpu: CpuId| busy?.iter().find(|(it, _)| *it == cpu).map(|(_, share)| share);
+        cpus.map(share).sum()
+    };
+    let share = |name: String, ns: u64, busy: Option<f64>| Share {
+        name,
+        share: ns as f64 / total as f64,
+        busy,
+    };
+    let group = |of: fn(&PlanCpu) -> u32, name: &dyn Fn(u32) -> String| -> Vec<Share> {
+        let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
+        for (cpu, ns) in &placed {
+            *sums.entry(of(cpu)).or_default() += ns;
+        }
+        let one = |(group, ns): (u32, u64)| {
+            let mut its = case.allowed().filter(|cpu| of(cpu) == group).map(|cpu| cpu.id);
+            share(name(group), ns, busy_of(&mut its))
+        };
+        sums.into_iter().map(one).collect()
     };
     Residency {
-        instances: instances(
-            case,
-            Some(
-                by_node
-                    .into_iter()
-                    .map(|(node, ns)| NodeShare { node, share: share(ns) })
-                    .collect(),
-            ),
-        ),
+        nodes: group(|cpu| cpu.place.node.0, &|node| node.to_string()),
+        llcs: group(|cpu| cpu.place.llc, &|llc| llc_name(case, llc)),
         cpus: by_cpu
-            .into_iter()
-            .map(|(cpu, ns)| Share { name: cpu.to_string(), share: share(ns) })
+            .iter()
+            .map(|(cpu, ns)| share(cpu.to_string(), *ns, busy_of(&mut [*cpu].into_iter())))
             .collect(),
-        llcs: by_llc
-            .into_iter()
-            .map(|(llc, ns)| Share { name: cpus_of_llc(llc).to_string(), share: share(ns) })
-            .collect(),
+        instances,
     }
 }
 
-/// One for each instance. Tasks tell their time for all instances together, so that of one among
-/// several is known from the timeline only.
-fn instances(case: &Case<'_>, of_all: Option<Vec<NodeShare>>) -> Vec<InstanceResidency> {
-    if of_all.is_none() && case.plan.memory.is_empty() {
+/// An LLC is called by its CPUs.
+fn llc_name(case: &Case<'_>, llc: u32) -> String {
+    let cpus = case.plan.cpus.iter().filter(|cpu| cpu.place.llc == llc);
+    cpus.map(|cpu| cpu.id).collect::<CpuList>().to_string()
+}
+
+/// One for each instance.
+fn instances(case: &Case<'_>) -> Vec<InstanceResidency> {
+    let known = case.recording.instances.iter().any(|it| !it.is_empty());
+    if !known && case.plan.memory.is_empty() {
         return Vec::new();
     }
     let one = |instance: u32| {
-        let (cpu, from) = match (&of_all, case.plan.instances) {
-            (Some(of_all), 0 | 1) => (Some(of_all.clone()), "time"),
-            _ => (seen_on(case, instance), "looks"),
+        let llcs = by_llc(case, instance).unwrap_or_default();
+        let mut by_node: BTreeMap<u32, f64> = BTreeMap::new();
+        for (llc, share) in &llcs {
+            // An LLC is within one node.
+            if let Some(cpu) = case.plan.cpus.iter().find(|cpu| cpu.place.llc == *llc) {
+                *by_node.entry(cpu.place.node.0).or_default() += share;
+            }
+        }
+        let named = |(llc, share): (&u32, &f64)| Share {
+            name: llc_name(case, *llc),
+            share: *share,
+            busy: None,
         };
         InstanceResidency {
             instance,
-            cpu_from: cpu.is_some().then(|| from.to_owned()),
-            cpu: cpu.unwrap_or_default(),
+            cpu_from: (!llcs.is_empty()).then(|| "time".to_owned()),
+            cpu: by_node.into_iter().map(|(node, share)| NodeShare { node, share }).collect(),
+            llcs: llcs.iter().map(named).collect(),
             memory: memory(case, instance),
         }
     };
     (0..case.plan.instances.max(1)).map(one).collect()
 }
 
-/// Each look counts for the time until the next one; a single look for itself.
-fn seen_on(case: &Case<'_>, instance: u32) -> Option<Vec<NodeShare>> {
-    let samples = &case.recording.timeline.samples;
-    let mut by_node = vec![0.0; case.plan.nodes.len()];
-    for (at, sample) in samples.iter().enumerate() {
-        let Some(seen) = sample.instances.get(instance as usize) else { continue };
-        let until = samples.get(at + 1).map_or(sample.at_ns, |next| next.at_ns);
-        let alone = samples.len() == 1;
-        let weight = if alone { 1.0 } else { until.saturating_sub(sample.at_ns) as f64 };
-        for (sum, n) in by_node.iter_mut().zip(&seen.tasks) {
-            *sum += weight * f64::from(*n);
-        }
+/// The share of each LLC in an instance's time: of those with allowed CPUs, and of others where
+/// anybody was. `None` if no time is known.
+fn by_llc(case: &Case<'_>, instance: u32) -> Option<BTreeMap<u32, f64>> {
+    let times = case.recording.instances.get(instance as usize)?;
+    let total: u64 = times.iter().map(|(_, ns)| ns).sum();
+    let mut shares: BTreeMap<u32, f64> = case.allowed().map(|cpu| (cpu.place.llc, 0.0)).collect();
+    shares.extend(times.iter().map(|&(llc, ns)| (llc, ns as f64 / total as f64)));
+    (total > 0).then_some(shares)
+}
+
+/// The largest share that an LLC has in an instance's time, as the mean of the instances that have
+/// any.
+pub(super) fn home_llc_share(case: &Case<'_>) -> Result<f64, String> {
+    let llcs: BTreeSet<u32> = case.allowed().map(|cpu| cpu.place.llc).collect();
+    if llcs.len() < 2 {
+        return Err(ONE_LLC.to_owned());
     }
-    let shares = looks::shares(&by_node)?;
-    let nodes = case.plan.nodes.iter().zip(shares);
-    let allowed = |node: NodeId| case.allowed().any(|cpu| cpu.place.node == node);
-    // A node without CPUs for us has no share to tell of, as in the other form.
-    let told = nodes.filter(|(node, share)| *share > 0.0 || allowed(node.id));
-    Some(told.map(|(node, share)| NodeShare { node: node.id.0, share }).collect())
+    let instances = 0..case.plan.instances.max(1);
+    let homes = instances.filter_map(|it| by_llc(case, it)?.into_values().reduce(f64::max));
+    let homes: Vec<f64> = homes.collect();
+    match homes.len() {
+        0 => Err("no time of the tasks in the window was recorded".to_owned()),
+        n => Ok(homes.iter().sum::<f64>() / n as f64),
+    }
+}
+
+/// CPUs that were busy for something else than the run's tasks, `tasks` of which it kept busy.
+pub(super) fn other_busy_cpus(case: &Case<'_>, tasks: f64) -> Result<f64, String> {
+    match &case.recording.busy {
+        Reading::Value(all) => {
+            let allowed = |cpu: CpuId| case.allowed().any(|it| it.id == cpu);
+            let busy: f64 = all.iter().filter(|(cpu, _)| allowed(*cpu)).map(|(_, it)| it).sum();
+            Ok((busy - tasks).max(0.0))
+        }
+        Reading::Absent(absence) => Err(format!("{}: {}", absence.state, absence.reason)),
+    }
 }
 
 fn memory(case: &Case<'_>, instance: u32) -> Vec<RegionShare> {
@@ -172,20 +209,21 @@ mod tests {
     }
 
     #[test]
-    fn instances_are_told_apart_by_looks() {
+    fn instances_are_told_apart_by_time() {
         let all = residency(|_| ());
-        // Apart in the first 8 of 59 intervals.
-        assert_eq!(percents(&all[0].cpu), [(0, 93.2), (1, 6.8)]);
-        assert_eq!(percents(&all[1].cpu), [(0, 6.8), (1, 93.2)]);
-        assert!(all.iter().all(|it| it.cpu_from.as_deref() == Some("looks")));
+        assert_eq!(percents(&all[0].cpu), [(0, 95.5), (1, 4.5)]);
+        assert_eq!(percents(&all[1].cpu), [(0, 0.0), (1, 100.0)]);
         assert_eq!(of_region(&all[0], "area"), [(0, Some(1.0)), (1, Some(0.0))]);
         assert_eq!(of_region(&all[1], "area"), [(0, Some(0.02)), (1, Some(0.98))]);
         assert_eq!(of_region(&all[1], "own"), [(0, Some(0.0)), (1, Some(1.0))]);
     }
 
     #[test]
-    fn without_looks_nothing_is_known_of_several() {
-        let all = residency(|run| run.timeline.samples.clear());
+    fn without_times_and_looks_nothing_is_known() {
+        let all = residency(|run| {
+            run.timeline.samples.clear();
+            run.instances.clear();
+        });
         assert_eq!(all.len(), 2);
         for instance in all {
             assert_eq!((instance.cpu.len(), instance.cpu_from), (0, None));

@@ -19,6 +19,7 @@ use super::watch::Watch;
 use super::worker::Worker;
 use super::{Control, Progress, RunError, cost, crew, leftovers, roster};
 use crate::host::Root;
+use crate::host::busy::BusyTimes;
 use crate::host::oom::OomKills;
 use crate::plan::{ChannelPlan, Form, Plan, Sharing, Space};
 use crate::record::Layout;
@@ -81,6 +82,7 @@ pub(super) fn run(
         gate_ns: 0,
         end: End::Done,
         sampler: None,
+        busy: BusyTimes::read(&Root::default()),
         oom_kills: OomKills::read(&Root::default()),
         watch: Watch::new(plan, &memory),
         cgroups: Vec::new(),
@@ -103,6 +105,8 @@ struct Coordinator<'a> {
     end: End,
     /// From the gate on, for plans with memory.
     sampler: Option<Sampler<'a>>,
+    /// When the gate was opened.
+    busy: BusyTimes,
     /// Before any task was created.
     oom_kills: OomKills,
     watch: Watch<'a>,
@@ -325,6 +329,7 @@ impl<'a> Coordinator<'a> {
         let asked = self.control.coordinator_fifo.is_some();
         let _hastened = if asked { None } else { Hastened::now() };
         self.sampler = Sampler::new(self.plan, self.memory, &self.cgroups);
+        self.busy = BusyTimes::read(&Root::default());
         if self.plan.warmup_ns == 0 {
             self.set_phase(Phase::Window);
         }

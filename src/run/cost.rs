@@ -52,6 +52,8 @@ pub(super) fn measure(plan: &Plan, clock: Clock) -> Result<HarnessCost, RunError
         channels: Vec::new(),
         sync_bytes: Vec::new(),
         copies: 1,
+        instances_apart: 1,
+        n_instances: 1,
         spaces: 1,
         n_regions: 0,
         page_bytes: crate::sys::shared::page_bytes(),

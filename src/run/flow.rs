@@ -24,6 +24,10 @@ pub(super) enum Turn {
         lot: usize,
         end: usize,
     },
+    /// Behind the block, in each round.
+    Never {
+        end: usize,
+    },
     /// To one of several blocks.
     Deal {
         dealer: usize,
@@ -78,7 +82,7 @@ impl Turns {
         };
         match &**flow {
             Flow::Active { n, choose: Choice::Fixed, end } if me >= *n => {
-                Step::Loop { count: 0, end: *end as usize }
+                Step::Turn(Turn::Never { end: *end as usize })
             }
             Flow::Active { n, choose, end } => {
                 // The streams of tasks have the small numbers.
@@ -353,10 +357,15 @@ impl Worker<'_> {
     pub(super) fn turn(&mut self, at: usize, turn: Turn) -> Result<usize, Stop> {
         let turns = &mut self.program.turns;
         Ok(match turn {
-            Turn::Lot { lot, end } => match turns.lots[lot].is_active() {
-                true => at + 1,
-                false => end,
-            },
+            Turn::Lot { lot, end } => {
+                let is_active = turns.lots[lot].is_active();
+                self.recorder.drew(is_active);
+                if is_active { at + 1 } else { end }
+            }
+            Turn::Never { end } => {
+                self.recorder.drew(false);
+                end
+            }
             Turn::Deal { dealer } => turns.dealers[dealer].next(&mut self.random),
             Turn::Leave { end } => end,
             Turn::Pace { pacer, end } => {

@@ -346,7 +346,9 @@ impl Children<'_> {
         let memory = self.stage.memory;
         let tasks: Vec<usize> = workers.iter().map(|worker| worker.task).collect();
         let child = self.fork(forker, || {
-            workers.iter().for_each(|worker| memory.map_in(worker.task, worker.team));
+            for worker in workers.iter() {
+                memory.map_in(worker.task, worker.team, worker.recorder.instance());
+            }
             body(workers);
         })?;
         // The tasks do it too, if they get so far.

@@ -296,7 +296,7 @@ fn skip_idle_loops(steps: &mut [Step], ops: &[Op]) {
 fn acts(steps: &[Step], mut at: usize, end: usize) -> bool {
     while at < end {
         at = match steps[at] {
-            Step::Loop { count: 0, end } => end,
+            Step::Loop { count: 0, end } | Step::Turn(Turn::Never { end }) => end,
             Step::Loop { .. } | Step::Forever | Step::During { .. } => at + 1,
             Step::Again { .. } | Step::AgainDuring { .. } | Step::Nothing => at + 1,
             Step::Turn(Turn::Pace { .. } | Turn::Varied { .. }) => return true,

@@ -83,7 +83,8 @@ impl<'a> Stage<'a> {
             team,
             name: format!("{}-{member}", team_plan.name),
             channels,
-            recorder: Recorder::new(self.recorders, task, team),
+            recorder: Recorder::new(self.recorders, task, team)
+                .in_instance(self.plan.instance(copy)),
             memory: self.memory,
             random: Random::new(self.plan.seed, task as u64),
             origin: 0,

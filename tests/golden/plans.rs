@@ -63,7 +63,17 @@ const PLANNED: &[(&str, Params)] = &[
     ("numa02", &[("arm", "worst"), ("bytes", "classic")]),
     ("linpack", &[]),
     ("stream", &[]),
+    ("oltp", &[]),
+    ("nas-third", &[]),
+    ("nas-third", &[("threads", "2 * nodes"), ("choose", "random"), ("straggler", "50%")]),
+    ("cas", &[]),
+    ("cas", &[("arm", "single")]),
     ("tests/golden/placement.toml", &[]),
+    ("schbench", &[]),
+    ("schbench", &[("messages", "nodes"), ("threads", "cpus_per_node"), ("rps", "1000")]),
+    ("mix", &[]),
+    ("jbb", &[]),
+    ("jbb", &[("jvms", "nodes"), ("place", "node:instance"), ("gc", "0"), ("table", "0")]),
 ];
 
 fn host(machine: &Machine) -> Host {

@@ -3,7 +3,7 @@
 //! Must not know: what is checked on them beside the names of the tables.
 
 use crate::cpulist::{self, List};
-use crate::guest::{Check, memory, moves, placement, topology};
+use crate::guest::{Check, memory, moves, placement, profiles, topology};
 
 /// A machine, and what must be true on it.
 pub struct Shape {
@@ -59,7 +59,7 @@ pub const SHAPES: &[Shape] = &[
         smp: "8,sockets=4,cores=2,threads=1",
         nodes: &[node("0-1", 1024), node("2-3", 1024), node("4-5", 1024), node("6-7", 1024)],
         llcs: &["0-1", "2-3", "4-5", "6-7"],
-        more: &[moves::WHO],
+        more: &[moves::WHO, profiles::CHECKS],
         ..PLAIN
     },
     PLAIN,

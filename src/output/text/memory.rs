@@ -78,9 +78,7 @@ fn who_moved(trial: &Trial, width: usize) -> String {
 /// A table of nodes, then what came of it for each instance.
 fn placement(run: &Run, width: usize) -> String {
     let instances = &run.residency.instances;
-    let by_looks = instances.iter().any(|it| it.cpu_from.as_deref() == Some("looks"));
-    let from = if by_looks { "by looks" } else { "by time in the window" };
-    let title = format!("tasks {from} and memory at the last look, by node");
+    let title = "tasks by time in the window and memory at the last look, by node";
     let nodes = nodes(instances);
     let columns = (width.saturating_sub(2 + NAMES) / SHARE).max(1);
     let mut text = format!("{title}\n");

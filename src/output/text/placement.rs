@@ -97,38 +97,58 @@ fn counted(sourced: &Sourced) -> String {
 
 fn residency(run: &Run, width: usize) -> String {
     let all = &run.residency;
-    let title = "where the tasks were, by time in the window";
+    let mut title = "where the tasks were, by time in the window".to_owned();
     if all.cpus.is_empty() {
         let text = format!("{title}: not known, as no time was recorded");
         return wrapped("", &text, width);
     }
-    let mut rows: Vec<(String, f64)> = Vec::new();
-    // That all were on the only node goes without saying.
-    let says_more = |it: &&InstanceResidency| {
-        let by_time = it.cpu_from.as_deref().is_none_or(|from| from == "time");
-        by_time && (it.cpu.len() > 1 || all.instances.len() > 1)
-    };
-    for instance in all.instances.iter().filter(says_more) {
-        let prefix = match all.instances.len() {
-            1 => String::new(),
-            _ => format!("instance {} ", instance.instance),
-        };
-        let nodes = instance.cpu.iter();
-        rows.extend(nodes.map(|node| (format!("{prefix}node {}", node.node), node.share)));
+    let has_groups = all.nodes.len() > 1 || all.llcs.len() > 1;
+    if has_groups && all.cpus.iter().any(|it| it.busy.is_some()) {
+        title += "; CPUs busy there, whole run";
     }
-    if all.llcs.len() > 1 {
-        let llcs = all.llcs.iter();
-        rows.extend(llcs.map(|llc| (format!("LLC of {}", llc.name), llc.share)));
+    let mut rows: Vec<Row> = Vec::new();
+    // That all were on the only one goes without saying.
+    for (word, groups) in [("node", &all.nodes), ("LLC of", &all.llcs)] {
+        let of = |it: &Share| (format!("{word} {}", it.name), it.share, it.busy);
+        rows.extend(groups.iter().filter(|_| groups.len() > 1).map(of));
     }
-    format!("{title}\n{}{}", shares(&rows), cpus(&all.cpus, width))
+    if all.instances.len() > 1 {
+        // Beside memory they are in its table.
+        let by_node = run.timeline.is_none() && all.nodes.len() > 1;
+        rows.extend(all.instances.iter().flat_map(|it| of_instance(it, by_node)));
+    }
+    format!("{title}\n{}{}", shares(&rows, width), cpus(&all.cpus, width))
 }
 
-fn shares(rows: &[(String, f64)]) -> String {
-    let names = rows.iter().map(|(name, _)| name.chars().count());
-    let longest = names.max().unwrap_or(0);
-    let line = |(name, share): &(String, f64)| {
-        let drawn = bar(*share, BAR);
-        lines(&format!("{name:longest$} {:>8}  {drawn}", percent(*share)))
+/// A name, the share of the time there, and the CPUs of it that anybody kept busy.
+type Row = (String, f64, Option<f64>);
+
+/// Where an instance was: on each node, and on which LLC most.
+fn of_instance(it: &InstanceResidency, by_node: bool) -> Vec<Row> {
+    let nodes = it.cpu.iter().filter(|_| by_node);
+    let row = |what: String, share| (format!("instance {} {what}", it.instance), share, None);
+    let mut rows: Vec<Row> =
+        nodes.map(|node| row(format!("node {}", node.node), node.share)).collect();
+    let most = it.llcs.iter().max_by(|a, b| a.share.total_cmp(&b.share));
+    rows.extend(
+        most.filter(|_| it.llcs.len() > 1)
+            .map(|llc| row(format!("mostly LLC of {}", llc.name), llc.share)),
+    );
+    rows
+}
+
+fn shares(rows: &[Row], width: usize) -> String {
+    let longest = rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
+    let has_busy = rows.iter().any(|(.., busy)| busy.is_some());
+    let busy = |busy: &Option<f64>| match busy {
+        _ if !has_busy => String::new(),
+        Some(cpus) => format!("  {cpus:>5.1} busy"),
+        None => " ".repeat(12),
+    };
+    let before = 2 + longest + 9 + if has_busy { 12 } else { 0 } + 2;
+    let line = |(name, share, cpus): &Row| {
+        let drawn = bar(*share, BAR.min(width.saturating_sub(before)));
+        lines(&format!("{name:longest$} {:>8}{}  {drawn}", percent(*share), busy(cpus)))
     };
     rows.iter().map(line).collect()
 }

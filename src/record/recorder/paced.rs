@@ -1,4 +1,5 @@
-//! Rounds that have times of their own, and blocks measured from when their request arrived.
+//! Rounds that have times of their own or are of a part of the team, and blocks measured from when
+//! their request arrived.
 //!
 //! Must not know: what decides the times.
 
@@ -23,6 +24,14 @@ impl Recorder<'_> {
         if self.phase() == Phase::Window {
             let cpu = self.shared.cpu.get();
             self.enter(cpu, self.layout.first_lateness + pace, late_ns);
+        }
+    }
+
+    /// The task has come to a block that a part of its team does, and is of that part or is not.
+    #[inline]
+    pub fn drew(&self, is_active: bool) {
+        if self.phase() == Phase::Window {
+            add(&self.slot.draws[usize::from(is_active)], 1);
         }
     }
 

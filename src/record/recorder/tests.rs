@@ -29,6 +29,8 @@ fn memory() -> Memory {
         channels: vec![],
         sync_bytes: vec![],
         copies: 1,
+        instances_apart: 1,
+        n_instances: 2,
         spaces: 1,
         n_regions: 1,
         page_bytes: 4096,
@@ -46,7 +48,7 @@ fn recorded(act: impl FnOnce(&mut Recorder<'_>)) -> (Memory, TeamRecord) {
     let clock = Clock::calibrate(Source::Monotonic);
     {
         let recorders = Recorders::new(&memory, clock, CurrentCpu::find());
-        let mut recorder = Recorder::new(&recorders, 0, 0);
+        let mut recorder = Recorder::new(&recorders, 0, 0).in_instance(1);
         act(&mut recorder);
     }
     let id = TeamId { name: "a".to_owned(), size: 1, background: false };
@@ -143,7 +145,7 @@ fn wakees_pulled_to_their_wakers() {
 #[test]
 fn residency_is_cut_at_the_window() {
     let check = |window: (u64, u64), expected: &[(u32, u64)]| {
-        let (_, team) = recorded(|recorder| {
+        let (memory, team) = recorded(|recorder| {
             recorder.control.window.begin.store(window.0, Relaxed);
             recorder.control.window.end.store(window.1, Relaxed);
             recorder.cpu_since = 100;
@@ -153,6 +155,10 @@ fn residency_is_cut_at_the_window() {
         });
         let got: Vec<_> = team.residency.iter().map(|(cpu, ns)| (cpu.0, *ns)).collect();
         assert_eq!(got, expected, "window {window:?}");
+        // CPU 3 is of the second LLC; the task is of the second instance.
+        let of_llcs = got.iter().map(|&(cpu, ns)| (cpu / 2, ns)).collect();
+        let clock = Clock::calibrate(Source::Monotonic);
+        assert_eq!(gather::instances(&memory, clock), [Vec::new(), of_llcs]);
     };
     check((1, 1000), &[(0, 60), (3, 40)]);
     check((110, 160), &[(0, 40), (3, 10)]);
@@ -201,4 +207,28 @@ fn pieces_of_memory_belong_to_a_node() {
     assert_eq!([0, 1, 2, 3, 4].map(on), bytes);
     let known = [NodeId(0), NodeId(1)];
     assert!(task.moved_on.iter().all(|(node, _)| known.contains(node)), "{:?}", task.moved_on);
+}
+
+#[test]
+fn blocks_of_instances_are_apart() {
+    // Whose block it is, of how many that are kept apart, and the number of its series' instance.
+    let check = |instance: u32, apart: usize, expected: u32| {
+        let mut spec = memory().layout.spec.clone();
+        spec.instances_apart = apart;
+        spec.teams[0].measures = vec!["a".to_owned(), "b".to_owned()];
+        let (memory, _) = Memory::create(Layout::new(spec)).unwrap();
+        memory.control().phase.store(Phase::Window as u32, Relaxed);
+        let clock = Clock::calibrate(Source::Monotonic);
+        let recorders = Recorders::new(&memory, clock, CurrentCpu::find());
+        Recorder::new(&recorders, 0, 0).in_instance(instance).measured(1, 0);
+        let found = gather::series(&memory, &[TaskId { team: 0, copy: 0, index: 0 }]);
+        let kinds: Vec<SeriesKind> = found.into_iter().map(|series| series.kind).collect();
+        let wanted = SeriesKind::Measure { name: "b".to_owned(), instance: expected };
+        assert_eq!(kinds, [wanted], "{instance} of {apart}");
+    };
+    check(0, 1, 0);
+    check(0, 3, 0);
+    check(2, 3, 2);
+    // Where they are not apart all are in the first.
+    check(5, 1, 0);
 }

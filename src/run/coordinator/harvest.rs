@@ -5,6 +5,7 @@
 use super::Coordinator;
 use crate::base::Reading;
 use crate::host::Root;
+use crate::host::busy::BusyTimes;
 use crate::host::oom::OomKills;
 use crate::plan::TeamPlan;
 use crate::record::gather;
@@ -44,6 +45,7 @@ impl Coordinator<'_> {
     }
 
     pub(super) fn recording(&mut self, elapsed_ns: u64, usage: Usage) -> Recording {
+        let busy = BusyTimes::read(&Root::default()).since(&self.busy);
         let window = &self.memory.control().window;
         let (begin, end) = (window.begin.load(Relaxed), window.end.load(Relaxed));
         let ids = roster::task_ids(self.plan);
@@ -64,12 +66,14 @@ impl Coordinator<'_> {
             end: self.end.clone(),
             series: gather::series(self.memory, &ids),
             teams: gather::teams(self.memory, &roster::team_ids(self.plan), self.pace.clock),
+            instances: gather::instances(self.memory, self.pace.clock),
             tasks: gather::tasks(self.memory, &ids, self.pace.clock),
             spaces: self.spaces(scan_seq),
             syncs: gather::syncs(self.memory, &ids, &objects),
             cgroups,
             timeline,
             vmstat,
+            busy,
             negative_differences,
             harness: self.harness,
             notes: std::mem::take(&mut self.notes),

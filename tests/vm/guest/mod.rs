@@ -7,6 +7,7 @@ pub mod memory;
 pub mod moves;
 pub mod numa_maps;
 pub mod placement;
+pub mod profiles;
 pub mod program;
 pub mod topology;
 pub mod trace;
