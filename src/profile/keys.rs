@@ -121,6 +121,12 @@ pub const PROFILE: &[KeyRow] = &[
         Means("none"),
         "metrics, and the values in which the run tests what the profile is about",
     ),
+    row(
+        "ramp",
+        Form::Table(RAMP),
+        Means("points of a sweep have no names"),
+        "what the points of a sweep over one parameter are called, and their score",
+    ),
     row("param", Form::Table(&[]), Means("none"), "values that the command line can set"),
     row("channel", Form::Table(&[]), Means("none"), "ways for tasks to wake each other"),
     row("memory", Form::Table(&[]), Means("none"), "regions of memory"),
@@ -153,6 +159,18 @@ pub const CONDITION: &[KeyRow] = &[
         "largest value",
     ),
     row("about", Form::Text, Required("\"...\""), "what is not tested else"),
+];
+
+/// The keys of `ramp`.
+pub const RAMP: &[KeyRow] = &[
+    row("over", Form::Text, Required("\"warehouses\""), "the parameter"),
+    row("row", Form::Text, Required("\"tput\""), "the point of 4 is called `tput-4`"),
+    row(
+        "peak",
+        number(Unit::Count, 1.0),
+        Required("\"cpus\""),
+        "the score is the mean of the points from this one to twice it",
+    ),
 ];
 
 /// The keys of `cgroup`.

@@ -234,6 +234,14 @@ fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
                 .fold([0, 0], |[out, active], task| [out + task.draws[0], active + task.draws[1]]);
             ratio(active as f64, out + active, "nobody came to such a block in the window")
         }
+        "*_runnable_unpaused" => {
+            let held = sync::held_share(case, team)?;
+            let runnable = runnable(case, &of_kernel())?;
+            match held < 1.0 {
+                true => Ok(runnable / (1.0 - held)),
+                false => Err("its tasks were held all the time".to_owned()),
+            }
+        }
         _ => Err("this version does not compute it".to_owned()),
     }
 }

@@ -46,6 +46,7 @@ pub use trial::Trial;
 
 use crate::base::Relation;
 use crate::metric::Better;
+use crate::plan::RampPlan;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -92,6 +93,9 @@ pub struct ProfileFacts {
     pub seed: u64,
     /// The metric that is the profile's result.
     pub primary: Option<String>,
+    /// How the points of a sweep are called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<RampPlan>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -454,6 +458,8 @@ pub const NO_MESSAGES: &str = "this team receives no messages";
 pub const NO_SUCH_STEP: &str = "no step of this kind used memory in the window";
 /// Why a metric of a sort of sync object has no value where the profile has none.
 pub const NO_SYNC: &str = "the profile has no such sync object";
+/// Why a team has no number outside of pauses.
+pub const NO_SAFEPOINT: &str = "no safepoint holds this team";
 /// Why a metric of arrivals has no value where nothing arrives.
 pub const NO_ARRIVALS: &str = "no team of this profile has requests arrive";
 pub const NO_TRIAL: &str = "the profile is no trial of who moves";
@@ -471,6 +477,7 @@ pub const UNSAID: &[&str] = &[
     NO_MESSAGES,
     NO_SUCH_STEP,
     NO_SYNC,
+    NO_SAFEPOINT,
     NO_ARRIVALS,
     ONE_NODE,
     ONE_LLC,

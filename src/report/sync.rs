@@ -4,11 +4,11 @@
 //! Must not know: how a wakeup is told from a wait; the recording says so.
 
 use crate::plan::{Act, SyncPlan, SyncSort};
-use crate::record::recording::{End, SeriesKind, SyncRecord};
+use crate::record::recording::{End, Series, SeriesKind, SyncRecord};
 use crate::report::checks::Outcome::{self, Broken, Holds, Untested};
 use crate::report::histogram::{Histogram, P50, P90, P95, P99, P999};
 use crate::report::judge::Case;
-use crate::report::{SyncRow, latency};
+use crate::report::{NO_SAFEPOINT, SyncRow, latency};
 use std::collections::BTreeMap;
 
 /// A row for each team and object, in the order of the teams.
@@ -143,6 +143,40 @@ pub(super) fn barrier_waits(case: &Case<'_>) -> (f64, f64) {
     (waited_ns, case.recording.window_ns as f64 * tasks.into_values().sum::<f64>())
 }
 
+/// The part of the window in which safepoints held all tasks of a team: from when the last mutator
+/// had parked to when all were let go, on average over copies.
+pub(super) fn held_share(case: &Case<'_>, team: usize) -> Result<f64, String> {
+    let of_team = case.plan.teams.get(team).ok_or("there is no such team")?;
+    let mutates =
+        |object: &u32| of_team.acts_at(*object).any(|act| matches!(act, Act::Poll | Act::Collect));
+    let names: Vec<&str> = (0..case.plan.syncs.len() as u32)
+        .filter(mutates)
+        .map(|object| case.plan.syncs[object as usize].name.as_str())
+        .collect();
+    if names.is_empty() {
+        return Err(NO_SAFEPOINT.to_owned());
+    }
+    let sum_ns = |wanted: fn(&SeriesKind) -> Option<&String>| {
+        let is_it =
+            |series: &Series| wanted(&series.kind).is_some_and(|it| names.contains(&it.as_str()));
+        let histogram = latency::merged(case.recording, is_it);
+        histogram.mean().unwrap_or(0.0) * histogram.count() as f64
+    };
+    let paused_ns = sum_ns(|kind| match kind {
+        SeriesKind::Pause(name) => Some(name),
+        _ => None,
+    });
+    let stopping_ns = sum_ns(|kind| match kind {
+        SeriesKind::ToSafepoint(name) => Some(name),
+        _ => None,
+    });
+    let window_ns = case.recording.window_ns as f64 * f64::from(case.plan.copies);
+    match window_ns > 0.0 {
+        true => Ok((paused_ns - stopping_ns) / window_ns),
+        false => Err("the measured window has no length".to_owned()),
+    }
+}
+
 /// What teams did at all objects of a sort in the window; `None` without any.
 pub(super) fn sum_of(case: &Case<'_>, sort: &str, of: impl Fn(&SyncRecord) -> u64) -> Option<u64> {
     let is_it = |object: &SyncPlan| object.words().0 == sort;
@@ -154,7 +188,7 @@ pub(super) fn sum_of(case: &Case<'_>, sort: &str, of: impl Fn(&SyncRecord) -> u6
 #[cfg(test)]
 mod tests {
     use crate::record::Recording;
-    use crate::report::{Report, fixture, fixture_sync};
+    use crate::report::{NO_SAFEPOINT, Report, fixture, fixture_sync};
 
     /// What becomes of a law when one thing of a plain run is changed.
     fn check(law: &str, change: impl FnOnce(&mut Recording), expected: bool) {
@@ -208,5 +242,16 @@ mod tests {
         let row = report.runs[0].sync.iter().find(|row| row.sort == "barrier").unwrap();
         assert_eq!(metrics["barrier_wait_share"].value, row.wait_share);
         assert!(metrics["pause_ns_p50"].value.unwrap() > 0.0);
+        // Held from when the last has parked until the end of the pause.
+        let took_s = |series: &str| {
+            let row = report.runs[0].latency.iter().find(|row| row.series == series).unwrap();
+            row.mean.unwrap() * row.count as f64 / 1e9
+        };
+        let held_s = took_s("gc:pause") - took_s("gc:to_safepoint");
+        let of = |key: &str| metrics[key].value.unwrap();
+        let held = 1.0 - of("mutator_runnable") / of("mutator_runnable_unpaused");
+        let expected = held_s / report.runs[0].window_s / f64::from(fixture_sync::plan().copies);
+        assert!(expected > 0.01 && (held - expected).abs() < 1e-9, "{held}, not {expected}");
+        assert_eq!(metrics["helper_runnable_unpaused"].reason.as_deref(), Some(NO_SAFEPOINT));
     }
 }

@@ -10,6 +10,7 @@ mod facts;
 mod flow;
 mod forbidden;
 mod hackbench;
+mod jbb;
 mod limits;
 mod low_load;
 mod memory;

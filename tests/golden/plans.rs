@@ -71,6 +71,8 @@ const PLANNED: &[(&str, Params)] = &[
     ("web", &[]),
     ("web", &[("as", "processes"), ("arrivals", "closed")]),
     ("tests/golden/placement.toml", &[]),
+    ("jbb", &[]),
+    ("jbb", &[("jvms", "nodes"), ("place", "node:instance"), ("gc", "0"), ("table", "0")]),
 ];
 
 fn host(machine: &Machine) -> Host {

@@ -13,6 +13,7 @@ pub const CHECKS: &[Check] = &[
     Check { name: "profiles::oltp", body: oltp },
     Check { name: "profiles::nas_third", body: nas_third },
     Check { name: "profiles::cas", body: cas },
+    Check { name: "profiles::jbb", body: jbb },
     Check { name: "profiles::web", body: web },
 ];
 
@@ -77,6 +78,28 @@ fn cas(_: &Shape) {
     let mean = homes.iter().sum::<f64>() / homes.len() as f64;
     let told = run.value("metrics.home_llc_share.value").as_f64().unwrap();
     assert!(homes.len() > 1 && (told - mean).abs() < 1e-6, "{told}: {homes:?}");
+}
+
+/// Two VMs, each bound to its node: there they run and have their heaps, and stop on their own.
+fn jbb(_: &Shape) {
+    let line = "schedload run jbb --jvms 2 --place node:instance --warehouses 2 --helpers 2 \
+                --heap 1MB --table 1MiB --nursery 1MiB --young 2MiB --duration 3s --warmup 0s";
+    let run = program::run(line);
+    let instances = run.value("residency.instances").as_array().unwrap();
+    assert_eq!(instances.len(), 2);
+    for (node, instance) in instances.iter().enumerate() {
+        is_split(&instance["cpu"].as_array().unwrap().iter().collect::<Vec<_>>(), "time");
+        let at_home = |row: &&Value| row["node"] == node;
+        let time = instance["cpu"].as_array().unwrap().iter().find(at_home).unwrap();
+        assert!((time["share"].as_f64().unwrap() - 1.0).abs() < 1e-6, "{instance}");
+        let memory = instance["memory"].as_array().unwrap().iter();
+        let heap: Vec<&Value> = memory.filter(|it| it["region"] == "heap").collect();
+        is_split(&heap, "heap");
+        let share = |it: &&Value| it["share"].as_f64().unwrap();
+        let home = heap.iter().copied().find(at_home).unwrap();
+        assert!(share(&home) > 0.99, "{heap:?}");
+    }
+    assert!(run.value("metrics.pauses_per_s.value").as_f64().is_some_and(|rate| rate > 0.0));
 }
 
 /// How time and the shared heap are split over the nodes; the heap is touched by all workers.
