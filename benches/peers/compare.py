@@ -23,10 +23,12 @@ import tempfile
 from collections.abc import Callable
 
 import memory
-from tools import Failure, Sample, progress, run
+from tools import Failure, Sample, compile_c, progress, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MIN_PAIRS = 10
+# How long round trips over sockets are counted.
+SOCKETS_S = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +52,10 @@ class Case:
     own_name: str
     # Operations that the own time is divided by.
     n_ops: int = 1
+    # A metric of ours in 1/s: the own time is that of one, not the elapsed time.
+    rate: str = ""
+    # A C program of this directory that is the peer.
+    source: str = ""
 
 
 def seconds(value: float) -> str:
@@ -99,6 +105,22 @@ def cases(n_loops: int) -> list[Case]:
                 n_ops=n_loops,
             )
         )
+    for n_pairs in (1, 4, 16):
+        ours = f"run oltp --load none --instances 1 --threads {n_pairs} --duration {SOCKETS_S}s"
+        found.append(
+            Case(
+                name=f"oltp without work, {n_pairs} pairs",
+                about="round trips over socketpairs between two processes, as transactions of 20 "
+                "with row locks and commits that nobody waits for, against the round trips alone",
+                ours=["schedload", *ours.split()],
+                peer=["sockets", str(n_pairs), str(SOCKETS_S)],
+                peer_time=r"^([0-9.]+)$",
+                own_name="time for each round trip of all pairs",
+                n_ops=20,
+                rate="transactions_per_s",
+                source="sockets.c",
+            )
+        )
     # Each group has 40 descriptors in one process; both tools stop at the hard limit.
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = most_files == resource.RLIM_INFINITY
@@ -122,20 +144,25 @@ def run_ours(case: Case, binaries: pathlib.Path, limit_s: float) -> Sample:
         report = pathlib.Path(directory) / "report.json"
 
         def read_own(_text: str) -> float:
+            key = case.rate or "elapsed_s"
             try:
-                elapsed_s = json.loads(report.read_text())["runs"][0]["elapsed_s"]
+                of_run = json.loads(report.read_text())["runs"][0]
+                own = of_run["metrics"][key]["value"] if case.rate else of_run[key]
             except (OSError, ValueError, LookupError) as error:
-                raise Failure(f"no runs[0].elapsed_s in the report of {case.ours[0]}") from error
-            if not isinstance(elapsed_s, (int, float)):
-                raise Failure(f"runs[0].elapsed_s of {case.ours[0]} is {elapsed_s}")
-            return elapsed_s / case.n_ops
+                raise Failure(f"no {key} of runs[0] in the report of {case.ours[0]}") from error
+            if not isinstance(own, (int, float)) or own <= 0:
+                raise Failure(f"{key} of runs[0] of {case.ours[0]} is {own}")
+            return (1 / own if case.rate else own) / case.n_ops
 
         argv = [str(binaries / case.ours[0]), *case.ours[1:], "--json", str(report)]
         return run(argv, read_own, limit_s)
 
 
-def run_peer(case: Case, limit_s: float) -> Sample:
-    if shutil.which(case.peer[0]) is None:
+def run_peer(case: Case, directory: pathlib.Path, limit_s: float) -> Sample:
+    program = directory / case.peer[0]
+    if case.source and not program.exists():
+        compile_c(pathlib.Path(__file__).with_name(case.source), program, ["-O2", "-pthread"])
+    if not case.source and shutil.which(case.peer[0]) is None:
         raise Failure(f"{case.peer[0]} was not found: scripts/setup bench-peers installs it")
 
     def read_own(text: str) -> float:
@@ -144,16 +171,18 @@ def run_peer(case: Case, limit_s: float) -> Sample:
             raise Failure(f"{case.peer[0]} printed no line like {case.peer_time}")
         return float(match.group(1)) / case.n_ops
 
-    return run(case.peer, read_own, limit_s)
+    argv = [str(program), *case.peer[1:]] if case.source else case.peer
+    return run(argv, read_own, limit_s)
 
 
 def run_pairs(case: Case, options: argparse.Namespace) -> list[tuple[Sample, Sample]]:
     """All pairs but the first, which warms up."""
     pairs = []
-    for pair in range(options.pairs + 1):
-        progress(f"{case.name}: pair {pair} of {options.pairs}")
-        ours = run_ours(case, options.binaries, options.limit)
-        pairs.append((ours, run_peer(case, options.limit)))
+    with tempfile.TemporaryDirectory() as directory:
+        for pair in range(options.pairs + 1):
+            progress(f"{case.name}: pair {pair} of {options.pairs}")
+            ours = run_ours(case, options.binaries, options.limit)
+            pairs.append((ours, run_peer(case, pathlib.Path(directory), options.limit)))
     progress("")
     return pairs[1:]
 

@@ -16,11 +16,10 @@ import pathlib
 import re
 import shutil
 import statistics
-import subprocess
 import tempfile
 from collections.abc import Callable
 
-from tools import Failure, progress, run
+from tools import Failure, compile_c, progress, run
 
 SOURCE = pathlib.Path(__file__).with_name("memory.c")
 MIB = 1 << 20
@@ -80,13 +79,8 @@ def perf_rate(text: str) -> float:
 
 @functools.cache
 def build(directory: pathlib.Path, n_elements: int) -> pathlib.Path:
-    if shutil.which("gcc") is None:
-        raise Failure("gcc was not found: scripts/setup bench-peers installs it")
     program = directory / f"memory-peer-{n_elements}"
-    argv = ["gcc", "-O3", f"-DELEMENTS={n_elements}", str(SOURCE), "-o", str(program)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Failure(f"gcc ended with {done.returncode}: {done.stderr.strip()[-200:]}")
+    compile_c(SOURCE, program, ["-O3", f"-DELEMENTS={n_elements}"])
     return program
 
 

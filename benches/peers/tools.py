@@ -5,6 +5,8 @@ Must not know: which tools there are, what is compared.
 
 import dataclasses
 import os
+import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -63,6 +65,15 @@ def run(argv: list[str], read_own: Callable[[str], float], limit_s: float) -> Sa
         cpu_s=usage.ru_utime + usage.ru_stime,
         switches=usage.ru_nvcsw + usage.ru_nivcsw,
     )
+
+
+def compile_c(source: pathlib.Path, program: pathlib.Path, flags: list[str]) -> None:
+    if shutil.which("gcc") is None:
+        raise Failure("gcc was not found: scripts/setup bench-peers installs it")
+    argv = ["gcc", *flags, str(source), "-o", str(program)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failure(f"gcc ended with {done.returncode}: {done.stderr.strip()[-200:]}")
 
 
 def progress(text: str) -> None:

@@ -1,13 +1,13 @@
-//! The machine in eight numbers that profiles may use in expressions: `cpus / 3`.
+//! The machine in ten numbers that profiles may use in expressions: `cpus / 3`.
 //!
 //! Counted over the CPUs that may be used, so that a profile made for a machine also fits one
 //! node of it. Must not know: expressions.
 
 use super::Topology;
 use super::topology::Llc;
-use crate::base::CpuList;
+use crate::base::{CpuList, NodeId};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
 /// Numbers of things with at least one CPU that may be used.
@@ -23,14 +23,28 @@ pub struct Facts {
     pub smt: u32,
     /// Bytes of the largest of those LLCs; where the kernel tells none, [`LLC_BYTES`].
     pub llc_bytes: u64,
+    /// Ids of the first two nodes with a usable CPU and memory, whose ids need not be 0 and 1; of
+    /// one such node both, of none 0.
+    pub first_node: u32,
+    pub second_node: u32,
 }
 
 /// What a last-level cache is taken for where its size is not known: more than most cores have.
 pub const LLC_BYTES: u64 = 32 << 20;
 
 impl Facts {
-    pub const NAMES: [&'static str; 8] =
-        ["cpus", "cores", "llcs", "nodes", "cpus_per_node", "cpus_per_llc", "smt", "llc_bytes"];
+    pub const NAMES: [&'static str; 10] = [
+        "cpus",
+        "cores",
+        "llcs",
+        "nodes",
+        "cpus_per_node",
+        "cpus_per_llc",
+        "smt",
+        "llc_bytes",
+        "first_node",
+        "second_node",
+    ];
 
     /// The number with this name, as expressions of profiles want it.
     pub fn get(&self, name: &str) -> Option<f64> {
@@ -43,6 +57,8 @@ impl Facts {
             "cpus_per_llc" => self.cpus_per_llc,
             "smt" => self.smt,
             "llc_bytes" => return Some(self.llc_bytes as f64),
+            "first_node" => self.first_node,
+            "second_node" => self.second_node,
             _ => return None,
         };
         Some(f64::from(number))
@@ -58,8 +74,23 @@ impl Topology {
         let llc_bytes = llc_bytes.filter(|bytes| *bytes > 0).unwrap_or(LLC_BYTES);
         let (llcs, cpus_per_llc) = groups(cpus.iter().map(|cpu| cpu.place.llc));
         let (nodes, cpus_per_node) = groups(cpus.iter().map(|cpu| cpu.place.node));
-        let cpus = cpus.len() as u32;
-        Facts { cpus, cores, llcs, nodes, cpus_per_node, cpus_per_llc, smt, llc_bytes }
+        let has_memory = |id| self.nodes.iter().any(|it| it.id == id && it.memory_bytes != Some(0));
+        let homes: BTreeSet<NodeId> = cpus.iter().map(|cpu| cpu.place.node).collect();
+        let mut homes = homes.into_iter().filter(|id| has_memory(*id)).map(|id| id.0);
+        let first_node = homes.next().unwrap_or(0);
+        let second_node = homes.next().unwrap_or(first_node);
+        Facts {
+            cpus: cpus.len() as u32,
+            cores,
+            llcs,
+            nodes,
+            cpus_per_node,
+            cpus_per_llc,
+            smt,
+            llc_bytes,
+            first_node,
+            second_node,
+        }
     }
 }
 
@@ -112,5 +143,20 @@ mod tests {
     #[test]
     fn unknown_names_have_no_number() {
         assert_eq!(Facts::default().get("sockets"), None);
+    }
+
+    #[test]
+    fn nodes_need_not_begin_at_0() {
+        let check = |machine: &str, allowed: &str, expected: [f64; 2]| {
+            let topology = Topology::from_synthetic(machine).unwrap();
+            let facts = topology.facts(&allowed.parse().unwrap());
+            let got = ["first_node", "second_node"].map(|name| facts.get(name).unwrap());
+            assert_eq!(got, expected, "of {allowed:?} in {machine:?}");
+        };
+        check("pack:2 [numa] core:4 pu:1", "0-7", [0.0, 1.0]);
+        check("pack:2 [numa] core:4 pu:1", "4-7", [1.0, 1.0]);
+        check("numa:4(indexes=4,5,6,7) core:2 pu:1", "0-7", [4.0, 5.0]);
+        check("numa:4(indexes=4,5,6,7) core:2 pu:1", "2,6", [5.0, 7.0]);
+        check("pack:2 [numa] core:4 pu:1", "", [0.0, 0.0]);
     }
 }

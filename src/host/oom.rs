@@ -109,7 +109,8 @@ mod tests {
             &[control("oom_kill_disable 0\nunder_oom 0\noom_kill 0\n")],
             &[control("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")],
             Some(
-                "and the OOM killer killed a process meanwhile (oom_kill of /cg/a/memory.oom_control)",
+                "and the OOM killer killed a process meanwhile (oom_kill of \
+                 /cg/a/memory.oom_control)",
             ),
         );
         // In another cgroup, or of all the machine.

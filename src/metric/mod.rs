@@ -125,7 +125,7 @@ pub const METRICS: &[Metric] = &[
         "barrier_asleep_share",
         "1",
         Neither,
-        "part of the passes of barriers in the window that slept first; the others spun, or were last",
+        "part of the passes of barriers in the window that slept first; the others spun or came last",
     ),
     row(
         "elapsed_s",
@@ -175,8 +175,8 @@ pub const METRICS: &[Metric] = &[
         "*_active_share",
         "1",
         Neither,
-        "part of the `active` blocks that tasks of the team of that name came to in the window that \
-         they did",
+        "part of the `active` blocks that tasks of the team of that name came to in the window \
+         that they did",
     )
     .of(Of::Team),
     row(
@@ -202,6 +202,19 @@ pub const METRICS: &[Metric] = &[
          the instances",
     ),
     row(
+        "cross_node_wakeup_share",
+        "1",
+        Neither,
+        "part of the wakeups after which the task ran on another node than its waker",
+    ),
+    row(
+        "pulled_node_share",
+        "1",
+        Neither,
+        "part of the wakeups after which the task ran on its waker's node, and before on another",
+    ),
+    row("pulled_llc_share", "1", Neither, "the same of last-level caches"),
+    row(
         "migrations_per_s",
         "1/s",
         Neither,
@@ -211,7 +224,7 @@ pub const METRICS: &[Metric] = &[
         "returned_share",
         "1",
         Neither,
-        "part of the migrations that brought a task back to the CPU that it had left, within 100 ms",
+        "part of the migrations that took a task back, within 100 ms, to the CPU that it had left",
     ),
     row(
         "kernel_migrations",
@@ -225,6 +238,20 @@ pub const METRICS: &[Metric] = &[
         Neither,
         "time runnable but not running, for each time a task was put on a CPU, whole run",
     ),
+    row(
+        "*_voluntary_switches",
+        "1",
+        Neither,
+        "times that tasks of the team of that name gave up the CPU to wait, whole run",
+    )
+    .of(Of::Team),
+    row(
+        "*_involuntary_switches",
+        "1",
+        Neither,
+        "times that tasks of the team of that name were preempted, whole run",
+    )
+    .of(Of::Team),
     row("voluntary_switches", "1", Neither, "times that tasks gave up the CPU to wait, whole run"),
     row("involuntary_switches", "1", Neither, "times that tasks were preempted, whole run"),
     row("user_s", "s", Neither, "user time of all tasks and of what started them, whole run"),

@@ -4,7 +4,9 @@
 //! measured is `null`. Must not know: units for people.
 
 use crate::output::{Options, OutputError};
-use crate::report::{Arrivals, Latency, Migrations, Report, Run, Share, Sourced, SyncRow};
+use crate::report::{
+    Arrivals, InstanceBlocks, Latency, Migrations, Report, Run, Share, Sourced, SyncRow,
+};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
@@ -27,6 +29,7 @@ pub(super) fn render(report: &Report, _: &Options) -> Result<String, OutputError
         for row in &run.latency {
             latency(&mut lines, row);
         }
+        run.instances.iter().for_each(|it| instance(&mut lines, it));
         for (number, row) in run.arrivals.iter().enumerate() {
             arrivals(&mut lines, number, row);
         }
@@ -121,6 +124,17 @@ fn latency(lines: &mut Lines, row: &Latency) {
     lines.known(key("p999"), row.p999);
     lines.known(key("max"), row.max);
     lines.known(key("mean"), row.mean);
+}
+
+fn instance(lines: &mut Lines, it: &InstanceBlocks) {
+    let row = &it.time;
+    let path = format!("instances.{}.{}", it.instance, it.measure);
+    lines.put(format!("{path}.count"), row.count);
+    lines.known(format!("{path}.per_s"), it.per_s);
+    let times = [row.min, row.p50, row.p90, row.p99, row.p999, row.max];
+    for (part, time) in ["min", "p50", "p90", "p99", "p999", "max"].into_iter().zip(times) {
+        lines.known(format!("{path}.{part}_{}", row.unit), time);
+    }
 }
 
 /// By number: the name of a step is no part of a path.

@@ -11,7 +11,7 @@ use crate::base::{NodeId, Unit};
 use crate::host::Host;
 use crate::profile::{Cgroup, Fault, Profile};
 
-/// cpu.weight takes 1 to 10,000 (Documentation/admin-guide/cgroup-v2.rst, v6.12).
+/// cpu.weight takes 1 to 10,000 (Documentation/admin-guide/cgroup-v2.rst, v6.12); 0 is no cgroup.
 const WEIGHT_MAX: u32 = 10_000;
 /// The period of cpu.max that the kernel has by default (ns).
 const PERIOD_NS: u64 = 100_000_000;
@@ -24,7 +24,7 @@ pub(super) struct CgroupWords {
     quota_ns: Option<u64>,
 }
 
-/// By instance; empty if the profile has none. `None` only with a fault.
+/// By instance; empty if the profile has none, or of weight 0. `None` only with a fault.
 pub(super) fn words(
     profile: &Profile,
     instances: Option<u32>,
@@ -41,7 +41,17 @@ pub(super) fn words(
         return None;
     };
     let one = |instance| one(cgroup, &scope.in_team(1).in_instance(instance), faults);
-    (0..instances).map(one).collect()
+    let words: Vec<CgroupWords> = (0..instances).map(one).collect::<Option<_>>()?;
+    match words.iter().filter(|it| it.weight == Some(0)).count() {
+        0 => Some(words),
+        n if n == words.len() => Some(Vec::new()),
+        _ => {
+            let message = "the cgroup's weight is 0 for some instances, which is no cgroup";
+            let fault = Fault::new(cgroup.span.clone(), message);
+            faults.push(fault.with_help("make it 0 for all, or for none"));
+            None
+        }
+    }
 }
 
 fn one(cgroup: &Cgroup, scope: &Scope, faults: &mut Vec<Fault>) -> Option<CgroupWords> {
@@ -52,7 +62,7 @@ fn one(cgroup: &Cgroup, scope: &Scope, faults: &mut Vec<Fault>) -> Option<Cgroup
     };
     let node = Wanted::new("the cgroup's node", Unit::Count, 0.0, f64::from(u32::MAX));
     let mems = number(&cgroup.mems, &node).map(|node| NodeId(node as u32));
-    let weight = number(&cgroup.weight, &Wanted::count("the cgroup's weight", 1, WEIGHT_MAX));
+    let weight = number(&cgroup.weight, &Wanted::count("the cgroup's weight", 0, WEIGHT_MAX));
     // At least what the kernel takes: 1 ms of 100.
     let max = number(&cgroup.max, &Wanted::new("the cgroup's CPUs", Unit::Share, 0.01, 1e6));
     (faults.len() == before).then(|| CgroupWords {

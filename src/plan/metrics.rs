@@ -15,16 +15,25 @@ pub(super) fn of<'a>(
     measures: impl Iterator<Item = &'a str>,
     teams: impl Iterator<Item = &'a str>,
 ) -> impl Iterator<Item = (&'static Metric, &'a str)> {
+    metric::keys(&distinct(measures), &teams.collect::<Vec<_>>()).into_iter()
+}
+
+fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut distinct: Vec<&str> = Vec::new();
-    for name in measures {
+    for name in names {
         if !distinct.contains(&name) {
             distinct.push(name);
         }
     }
-    metric::keys(&distinct, &teams.collect::<Vec<_>>()).into_iter()
+    distinct
 }
 
 impl Plan {
+    /// The names of all measure blocks, each once.
+    pub fn measures(&self) -> Vec<&str> {
+        distinct(self.teams.iter().flat_map(|team| &team.measures).map(String::as_str))
+    }
+
     /// Every metric that its runs have, with the name of the measure block or team that it is of.
     pub fn metrics(&self) -> Vec<(&'static Metric, &str)> {
         let measures = self.teams.iter().flat_map(|team| &team.measures).map(String::as_str);

@@ -10,7 +10,19 @@ use crate::step::channel;
 /// promise nothing, and do it all but always.
 const WRITTEN_WHOLE: u32 = 4096;
 
+/// More instances than this have their measure blocks in one histogram: each would have its own on
+/// each CPU (30 KiB), and in each task's slot.
+const APART_MAX: u32 = 16;
+
 impl Plan {
+    /// Instances whose measure blocks are kept apart; 1 if they are not, or there is one.
+    pub fn instances_apart(&self) -> u32 {
+        match self.instances {
+            n @ 1..=APART_MAX => n,
+            _ => 1,
+        }
+    }
+
     /// The counts and places that the layout of the shared memory is computed from.
     pub fn layout_spec(&self, page_bytes: usize) -> layout::Spec {
         let cpu = |cpu: &super::PlanCpu| layout::Cpu {
@@ -36,7 +48,8 @@ impl Plan {
                 .collect(),
             sync_bytes: self.syncs.iter().map(|it| it.state_bytes(self.cpu_numbers())).collect(),
             copies: self.copies as usize,
-            n_instances: self.instances.max(1) as usize,
+            instances: self.instances_apart() as usize,
+            homes: self.instances.max(1) as usize,
             spaces: self.n_spaces(),
             n_regions: self.memory.len(),
             page_bytes,

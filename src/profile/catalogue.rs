@@ -40,6 +40,7 @@ pub const BUILTINS: &[Builtin] = &[
         text: include_str!("../../profiles/nas-third.toml"),
     },
     Builtin { name: "cas", by_word: None, text: include_str!("../../profiles/cas.toml") },
+    Builtin { name: "oltp", by_word: None, text: include_str!("../../profiles/oltp.toml") },
 ];
 
 /// A profile file larger than this is no profile.
@@ -170,7 +171,11 @@ mod tests {
     fn defaults_hold_on_one_cpu() {
         for builtin in BUILTINS {
             let profile = builtin.profile().unwrap();
-            let fact = |name: &str| Some(if name == "llc_bytes" { 1e6 } else { 1.0 });
+            let fact = |name: &str| match name {
+                "llc_bytes" => Some(1e6),
+                "first_node" | "second_node" => Some(0.0),
+                _ => Some(1.0),
+            };
             let bound = profile.bind(&[], &fact);
             assert!(bound.is_ok(), "{}: {bound:?}", builtin.name);
         }
@@ -198,11 +203,7 @@ mod tests {
             assert!(error.contains(expected), "{error}");
         };
         check("hackbnech", "no profile is called `hackbnech`: did you mean `hackbench`?");
-        check(
-            "xyz",
-            "there are pingpong, fanout, hackbench, who-moves, numa, linpack, stream, nas-third, cas; a \
-             file needs",
-        );
+        check("xyz", "linpack, stream, nas-third, cas, oltp; a file needs");
         check("numa11", "did you mean `numa01`?");
         check("no/such.toml", "cannot read profile `no/such.toml`: No such file");
         check("/", "cannot read profile `/`: Is a directory");

@@ -168,7 +168,12 @@ pub const CGROUP: &[KeyRow] = &[
         Means("not set"),
         "cpuset.mems: a node, such as `instance`",
     ),
-    row("weight", between(1.0, 10_000.0), Means("100, the kernel's"), "cpu.weight"),
+    row(
+        "weight",
+        between(0.0, 10_000.0),
+        Means("100, the kernel's"),
+        "cpu.weight, 1 or more; 0 is no cgroup",
+    ),
     row(
         "max",
         Form::Number { unit: Some(Unit::Share), min: 0.01, max: 1e6 },
@@ -745,6 +750,8 @@ pub const FACTS: &[NameRow] = &[
     name("cpus_per_llc", "of those CPUs, on the last-level cache that has most"),
     name("smt", "hardware threads of a core"),
     name("llc_bytes", "size of the largest such cache (32 MiB where it is not known)"),
+    name("first_node", "id of the first node with such a CPU and memory: `node:first_node`"),
+    name("second_node", "id of the second one; where there is one only, of that"),
 ];
 
 /// Names that mean something only inside a team: in its steps, placement and scheduling.

@@ -4,7 +4,8 @@
 //! plans.
 //!
 //! ```text
-//! control | region addresses | time by instance and LLC | task slots | channels: state and stamp rings; sync objects | shards
+//! control | region addresses | times of instances on LLCs | task slots
+//! channels: state and stamp rings; sync objects | shards
 //! slot: what a task keeps | extremes of each series | bytes of memory steps by node | sync objects
 //! shard: counters of each team | histogram of each series
 //! ```
@@ -28,7 +29,10 @@ pub struct Spec {
     /// State of each sync object of one copy (bytes).
     pub sync_bytes: Vec<usize>,
     pub copies: usize,
-    pub n_instances: usize,
+    /// Instances whose measure blocks are kept apart; 1 if they are not.
+    pub instances: usize,
+    /// Instances whose time on each LLC is kept: all of them.
+    pub homes: usize,
     /// Address spaces.
     pub spaces: usize,
     /// Regions of memory that each of them may have.
@@ -118,7 +122,9 @@ pub struct TeamLayout {
     pub wakeup: [u16; 10],
     pub found_ready: u16,
     pub between_migrations: u16,
+    /// Those of instance 0, then those of the next.
     pub first_measure: u16,
+    pub n_measures: u16,
     pub first_lateness: u16,
     pub n_paces: usize,
     /// Waits at its sync objects, in their order.
@@ -134,19 +140,12 @@ pub const NO_SERIES: u16 = u16::MAX;
 impl Layout {
     pub fn new(spec: Spec) -> Layout {
         let relations = relations(&spec.cpus);
-        let mut n_series = 0;
-        let mut teams = Vec::new();
-        for team in &spec.teams {
-            let team = TeamLayout::new(team, &relations, n_series);
-            n_series += team.kinds.len();
-            teams.push(team);
-        }
-
+        let (teams, n_series) = teams(&spec, &relations);
         let regions = size_of::<Control>().next_multiple_of(64);
         let n_region_words = spec.n_regions * spec.spaces;
         let homes = regions + (n_region_words * 8).next_multiple_of(64);
         let llcs = sorted(spec.cpus.iter().map(|cpu| cpu.place.llc));
-        let slots = homes + (spec.n_instances * llcs.len() * 8).next_multiple_of(64);
+        let slots = homes + (spec.homes * llcs.len() * 8).next_multiple_of(64);
         let moved_nodes = match spec.n_regions {
             0 => Vec::new(),
             _ => sorted(spec.cpus.iter().map(|cpu| cpu.place.node)),
@@ -220,6 +219,18 @@ impl Layout {
     }
 }
 
+/// The teams' series, one team behind the other, and how many they are.
+fn teams(spec: &Spec, relations: &[Relation]) -> (Vec<TeamLayout>, usize) {
+    let mut n_series = 0;
+    let mut teams = Vec::new();
+    for team in &spec.teams {
+        let team = TeamLayout::new(team, spec.instances, relations, n_series);
+        n_series += team.kinds.len();
+        teams.push(team);
+    }
+    (teams, n_series)
+}
+
 /// Each once, in order.
 fn sorted<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut all: Vec<T> = all.collect();
@@ -245,7 +256,12 @@ fn relations(cpus: &[Cpu]) -> Vec<Relation> {
 }
 
 impl TeamLayout {
-    fn new(team: &Team, relations: &[Relation], first_series: usize) -> TeamLayout {
+    fn new(
+        team: &Team,
+        instances: usize,
+        relations: &[Relation],
+        first_series: usize,
+    ) -> TeamLayout {
         let mut kinds = vec![SeriesKind::BetweenMigrations];
         let mut wakeup = [NO_SERIES; 10];
         let mut found_ready = NO_SERIES;
@@ -260,7 +276,10 @@ impl TeamLayout {
             }
         }
         let first_measure = kinds.len() as u16;
-        kinds.extend(team.measures.iter().cloned().map(SeriesKind::Measure));
+        for instance in 0..instances as u32 {
+            let named = |name: &String| SeriesKind::Measure { name: name.clone(), instance };
+            kinds.extend(team.measures.iter().map(named));
+        }
         let first_lateness = kinds.len() as u16;
         kinds.extend((0..team.paces as u16).map(SeriesKind::Lateness));
         let first_wait = kinds.len() as u16;
@@ -277,6 +296,7 @@ impl TeamLayout {
             found_ready,
             between_migrations: 0,
             first_measure,
+            n_measures: team.measures.len() as u16,
             first_lateness,
             n_paces: team.paces,
             first_wait,
@@ -327,7 +347,8 @@ mod tests {
             ],
             sync_bytes: vec![64, 100],
             copies: 2,
-            n_instances: 2,
+            instances: 2,
+            homes: 2,
             spaces: 2,
             n_regions: 3,
             page_bytes: 4096,
@@ -365,8 +386,8 @@ mod tests {
     fn series_of_teams_are_apart() {
         let layout = Layout::new(spec(1));
         let kinds: Vec<usize> = layout.teams.iter().map(|team| team.kinds.len()).collect();
-        assert_eq!(kinds, [1 + 1 + 4, 1 + 1 + 1 + 2 + 2]);
+        assert_eq!(kinds, [1 + 1 + 4, 1 + 2 + 1 + 2 + 2]);
         assert_eq!(layout.teams[1].first_series, 6);
-        assert_eq!(layout.n_series, 13);
+        assert_eq!(layout.n_series, 14);
     }
 }

@@ -5,6 +5,7 @@
 //! between finding its CPU and counting there. Must not know: channels, plans, what is done between
 //! two calls.
 
+mod blocks;
 mod paced;
 
 use super::layout::{NO_SERIES, TeamLayout};
@@ -119,6 +120,8 @@ pub struct Recorder<'a> {
     team: usize,
     instance: usize,
     layout: &'a TeamLayout,
+    /// The series of its measure blocks.
+    first_measure: u16,
     /// Where it last ran, and since when as far as we know (ticks).
     last_cpu: u32,
     cpu_since: u64,
@@ -147,6 +150,7 @@ impl<'a> Recorder<'a> {
             team,
             instance: 0,
             layout,
+            first_measure: layout.first_measure,
             last_cpu: 0,
             cpu_since: 0,
             left_cpu: u32::MAX,
@@ -158,12 +162,6 @@ impl<'a> Recorder<'a> {
 
     pub fn slot(&self) -> &'a TaskSlot {
         self.slot
-    }
-
-    /// The same of a task of that instance.
-    pub fn in_instance(mut self, instance: u32) -> Recorder<'a> {
-        self.instance = instance as usize;
-        self
     }
 
     pub fn instance(&self) -> usize {
@@ -381,27 +379,6 @@ impl<'a> Recorder<'a> {
         }
         (*since, self.now) = (now, Some(now));
         phase != Phase::After
-    }
-
-    /// A measure block that began at `began` (ticks) has ended.
-    #[inline(always)]
-    pub fn measured(&mut self, measure: u16, began: u64) {
-        let now = self.now();
-        if self.phase() == Phase::Window {
-            let cpu = self.shared.cpu.get();
-            self.record(cpu, self.layout.first_measure + measure, began, now);
-            self.keep_block(now.saturating_sub(began));
-        }
-    }
-
-    /// Keeps how long the first block and the last one took, of whatever name.
-    #[inline(always)]
-    fn keep_block(&self, ticks: u64) {
-        let kept = ticks + 1;
-        if self.slot.first_block.load(Relaxed) == 0 {
-            self.slot.first_block.store(kept, Relaxed);
-        }
-        self.slot.last_block.store(kept, Relaxed);
     }
 
     /// One entry of a series of this team.

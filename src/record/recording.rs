@@ -123,8 +123,12 @@ pub enum SeriesKind {
     FoundReady,
     /// Between two migrations of one task.
     BetweenMigrations,
-    /// Response time of a `measure` block of this name.
-    Measure(String),
+    /// Response time of a `measure` block of this name in this instance; 0 where instances are not
+    /// kept apart.
+    Measure {
+        name: String,
+        instance: u32,
+    },
     /// From the time at which a round of a paced block was to begin until it did; the number is
     /// that of the block in its team.
     Lateness(u16),

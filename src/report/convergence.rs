@@ -8,6 +8,7 @@ use crate::plan::Space;
 use crate::record::timeline::SpaceRecord;
 use crate::report::judge::{Case, seconds};
 use crate::report::looks::{self, Look};
+use crate::report::memory_doubts;
 use serde::{Deserialize, Serialize};
 
 /// How the memory of one instance lay to its tasks.
@@ -82,12 +83,16 @@ fn of_instance(
     let looks = looks::of(case, instance as usize);
     let killed = records.iter().find_map(|(space, record)| Some((space.process, record.signal?)));
     let process = |(process, _): (usize, i32)| case.plan.processes.get(process);
+    let convergence = match memory_doubts::nodes(case).len() {
+        0 | 1 => Err("n/a: on one node all are together from the first".to_owned()),
+        _ => convergence(&looks),
+    };
     InstancePlacement {
         instance,
         signal: killed.map(|(_, signal)| signal),
         killed_process: killed.and_then(process).map(|process| process.name.clone()),
         local_share: Judged::of(local_share(case, instance, &looks)),
-        convergence_s: Judged::of(convergence(&looks)),
+        convergence_s: Judged::of(convergence),
         scan_passes: Judged::of(scan_passes(case, &records)),
     }
 }

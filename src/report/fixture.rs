@@ -238,7 +238,12 @@ pub(crate) fn recording() -> Recording {
         wakeup(Relation::CrossNode, true, 300, 23_000),
         series(1, SeriesKind::FoundReady, 110_000, 11_000),
         series(1, SeriesKind::BetweenMigrations, 6_000, 320_000),
-        series(0, SeriesKind::Measure("round_trip".to_owned()), 90_000, 38_000),
+        series(
+            0,
+            SeriesKind::Measure { name: "round_trip".to_owned(), instance: 0 },
+            90_000,
+            38_000,
+        ),
     ];
     let phases = |warmup, window, after| PerPhase { warmup, window, after };
     let (half, none) = (phases(10_000, 90_000, 0), PerPhase::default());

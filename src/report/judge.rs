@@ -10,8 +10,8 @@ use crate::record::Recording;
 use crate::record::recording::{End, Failure, PerPhase, SeriesKind, TaskRecord, Waiting};
 use crate::report::{
     Harness, HostFacts, InstancePlacement, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA,
-    Trial, arrivals, caveats, charged, checks, conditions, convergence, latency, memory_steps,
-    metrics, placement, preferred, sources, summary, sync, timeline, trial,
+    Trial, arrivals, caveats, charged, checks, conditions, convergence, instances, latency,
+    memory_steps, metrics, placement, preferred, sources, summary, sync, timeline, trial,
 };
 use crate::sys::clock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -185,6 +185,7 @@ fn run(n: u32, case: &Case<'_>) -> Run {
         metrics,
         caveats,
         latency,
+        instances: instances::all(case),
         arrivals,
         messages: case.messages.clone(),
         found_ready: case.found_ready,

@@ -48,25 +48,27 @@ pub(super) fn rows(plan: &Plan, recording: &Recording) -> Vec<Latency> {
             rows.push(row(WAKEUP, &team.name, ALL, None, &whole));
         }
         rows.extend(split(recording, at));
-        let mut others = vec![
-            (FOUND_READY, SeriesKind::FoundReady),
-            (BETWEEN_MIGRATIONS, SeriesKind::BetweenMigrations),
-        ];
-        for name in planned.iter().flat_map(|planned| &planned.measures) {
-            others.push((name, SeriesKind::Measure(name.clone())));
-        }
-        let planned_pauses = series_of_pauses(recording, at);
-        for (name, wanted) in &planned_pauses {
-            others.push((name, wanted.clone()));
-        }
-        for (name, wanted) in others {
-            let histogram = of_team(recording, at, |kind| *kind == wanted);
+        let mut add = |name: &str, histogram: Histogram| {
             if histogram.count() > 0 {
                 rows.push(row(name, &team.name, ALL, None, &histogram));
             }
+        };
+        let of = |wanted: &SeriesKind| of_team(recording, at, |kind| kind == wanted);
+        add(FOUND_READY, of(&SeriesKind::FoundReady));
+        add(BETWEEN_MIGRATIONS, of(&SeriesKind::BetweenMigrations));
+        for name in planned.iter().flat_map(|planned| &planned.measures) {
+            add(name, of_team(recording, at, |kind| is_measure(kind, name)));
+        }
+        for (name, wanted) in series_of_pauses(recording, at) {
+            add(&name, of(&wanted));
         }
     }
     rows
+}
+
+/// Whether it is of the measure block of that name, of whatever instance.
+pub(super) fn is_measure(kind: &SeriesKind, wanted: &str) -> bool {
+    matches!(kind, SeriesKind::Measure { name, .. } if name == wanted)
 }
 
 /// Pauses of safepoints that the team ended, and the times to get there.

@@ -5,7 +5,9 @@
 use crate::base::{NodeId, Reading, unit};
 use crate::host::Fact;
 use crate::host::numa::{self, Mode};
-use crate::plan::{FirstTouch, HugePages, MemoryPlan, MemoryPolicy, Sharing};
+use crate::host::topology::Llc;
+use crate::plan::{FirstTouch, HugePages, MemoryPlan, MemoryPolicy, Op, Sharing};
+use crate::record::memory::Moved;
 use crate::report::caveats::NUMA_BALANCING;
 use crate::report::judge::Case;
 use crate::report::looks;
@@ -39,6 +41,7 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Caveat> {
         add("instance_killed", signal.map(|signal| killed(it, signal, case)));
     }
     add("one_node", one_node(case));
+    add("small_arrays", small_arrays(case));
     add("numa_balancing_absent", balancing_absent(case));
     add("few_scan_passes", few_scan_passes(case));
     add("started_local", started(case, "started_local"));
@@ -70,7 +73,7 @@ fn killed(it: &InstancePlacement, signal: i32, case: &Case<'_>) -> String {
 }
 
 /// Nodes on which tasks may run or memory may be.
-fn nodes(case: &Case<'_>) -> BTreeSet<NodeId> {
+pub(super) fn nodes(case: &Case<'_>) -> BTreeSet<NodeId> {
     let cpus = case.allowed().map(|cpu| cpu.place.node);
     let memory = case.plan.nodes.iter().filter(|node| node.has_memory).map(|node| node.id);
     cpus.chain(memory).collect()
@@ -79,6 +82,29 @@ fn nodes(case: &Case<'_>) -> BTreeSet<NodeId> {
 fn one_node(case: &Case<'_>) -> Option<String> {
     (nodes(case).len() < 2).then(|| {
         "only one node: all memory is local, so local share and convergence say nothing".to_owned()
+    })
+}
+
+/// STREAM's rule: each array has at least four times the size of all last-level caches that are
+/// used.
+const CACHES: u64 = 4;
+
+fn small_arrays(case: &Case<'_>) -> Option<String> {
+    let kernels = case.plan.teams.iter().flat_map(|team| &team.ops).filter_map(|op| match op {
+        Op::Use(it) if Moved::of_verb(&it.verb) != Moved::Accesses => Some(it.at.region as usize),
+        _ => None,
+    });
+    let array = kernels.map(|region| case.plan.memory[region].bytes()).min()?;
+    let is_used = |llc: &&Llc| case.allowed().any(|cpu| llc.cpus.contains(cpu.id));
+    let caches: u64 =
+        case.host.topology.llcs.iter().filter(is_used).filter_map(|llc| llc.bytes).sum();
+    (array < CACHES * caches).then(|| {
+        format!(
+            "an array of {} is less than {CACHES} times the last-level caches ({}): part of the \
+             bandwidth is theirs, not the memory's",
+            unit::bytes(array as f64),
+            unit::bytes(caches as f64)
+        )
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Must not know: how metrics are printed or compared.
 
-use crate::base::Reading;
+use crate::base::{Place, Reading, Relation};
 use crate::metric::{Metric as Row, Of};
 use crate::plan::Op;
 use crate::record::memory::Moved;
@@ -12,7 +12,8 @@ use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
 use crate::report::{
     InstancePlacement, Judged, Metric, NO_ACTIVE, NO_MEMORY, NO_MESSAGES, NO_RECEIVER,
-    NO_SUCH_STEP, NO_SYNC, NO_TRIAL, Sourced, latency, memory_steps, placement, sync,
+    NO_SUCH_STEP, NO_SYNC, NO_TRIAL, ONE_LLC, ONE_NODE, Sourced, latency, memory_steps, placement,
+    sync,
 };
 use std::collections::BTreeMap;
 
@@ -80,6 +81,18 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
                 "no message was received in the window",
             )
         }),
+        "cross_node_wakeup_share" => {
+            apart(case, |place| place.node.0, ONE_NODE)?;
+            of_wakeups(latency::count(recording, crosses_nodes), wakeups)
+        }
+        "pulled_node_share" => {
+            apart(case, |place| place.node.0, ONE_NODE)?;
+            of_wakeups(case.migrations.pulled_node, wakeups)
+        }
+        "pulled_llc_share" => {
+            apart(case, |place| place.llc, ONE_LLC)?;
+            of_wakeups(case.migrations.pulled_llc, wakeups)
+        }
         "runnable" => runnable(case, &case.kernel),
         "busy_cpus" => busy(case, &case.kernel),
         "returned_share" => ratio(
@@ -176,10 +189,8 @@ pub(super) fn sampler_share(case: &Case<'_>) -> Value {
 }
 
 fn of_measure(key: &str, name: &str, case: &Case<'_>) -> Value {
-    let histogram = latency::merged(
-        case.recording,
-        |series| matches!(&series.kind, SeriesKind::Measure(measure) if measure == name),
-    );
+    let histogram =
+        latency::merged(case.recording, |series| latency::is_measure(&series.kind, name));
     match key {
         "*s_per_s" => per_s(histogram.count(), case),
         "*_ns_p50" => percentile(&histogram, P50, name),
@@ -192,6 +203,7 @@ fn of_measure(key: &str, name: &str, case: &Case<'_>) -> Value {
 fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
     let teams = &case.plan.teams;
     let team = teams.iter().position(|team| team.name == name).ok_or("there is no such team")?;
+    let of_kernel = || Kernel::of_team(&case.recording.tasks, team);
     match key {
         "*_asleep_share" => {
             if !teams[team].receives {
@@ -213,7 +225,9 @@ fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
                 .fold([0, 0], |[out, active], task| [out + task.draws[0], active + task.draws[1]]);
             ratio(active as f64, out + active, "nobody came to such a block in the window")
         }
-        "*_runnable" => runnable(case, &Kernel::of_team(&case.recording.tasks, team)),
+        "*_runnable" => runnable(case, &of_kernel()),
+        "*_voluntary_switches" => kernel(&of_kernel().totals.voluntary_switches),
+        "*_involuntary_switches" => kernel(&of_kernel().totals.involuntary_switches),
         _ => Err("this version does not compute it".to_owned()),
     }
 }
@@ -229,6 +243,24 @@ fn runnable(case: &Case<'_>, of: &Kernel) -> Value {
     let delay_ns = kernel(&of.totals.run_delay_ns)? - of.ready_delay_ns as f64;
     let delayed = ratio(delay_ns.max(0.0), case.recording.elapsed_ns, "the run has no length")?;
     Ok(busy(case, of)? + delayed)
+}
+
+/// Whether two of the allowed CPUs differ in what `of` says of their places.
+fn apart(case: &Case<'_>, of: fn(&Place) -> u32, reason: &str) -> Result<(), String> {
+    let mut all = case.allowed().map(|cpu| of(&cpu.place));
+    let first = all.next();
+    match all.any(|other| Some(other) != first) {
+        true => Ok(()),
+        false => Err(reason.to_owned()),
+    }
+}
+
+fn crosses_nodes(kind: &SeriesKind) -> bool {
+    matches!(kind, SeriesKind::Wakeup { relation: Relation::CrossNode, .. })
+}
+
+fn of_wakeups(part: u64, wakeups: &Histogram) -> Value {
+    ratio(part as f64, wakeups.count(), "no wakeup in the window")
 }
 
 fn receives(case: &Case<'_>) -> Result<(), String> {

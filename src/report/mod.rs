@@ -12,6 +12,7 @@ mod compact;
 mod conditions;
 pub mod convergence;
 pub mod histogram;
+mod instances;
 mod judge;
 mod latency;
 mod looks;
@@ -124,6 +125,9 @@ pub struct Run {
     pub tasks: u32,
     pub metrics: BTreeMap<String, Metric>,
     pub latency: Vec<Latency>,
+    /// By measure block and instance; empty with one instance, and where they are not kept apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<InstanceBlocks>,
     /// Blocks whose rounds have times of their own: `arrive` and `every`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrivals: Vec<Arrivals>,
@@ -267,6 +271,17 @@ pub struct SyncRow {
     pub p999: Option<u64>,
     /// HdrHistogram V2, base64.
     pub hdr: String,
+}
+
+/// What one instance of several did of a measure block in the window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InstanceBlocks {
+    pub instance: u32,
+    pub measure: String,
+    /// `None` for a window of no length.
+    pub per_s: Option<f64>,
+    /// How long they took, of all its teams.
+    pub time: Latency,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -438,13 +453,24 @@ pub const NO_MESSAGES: &str = "this team receives no messages";
 pub const NO_SUCH_STEP: &str = "no step of this kind used memory in the window";
 /// Why a metric of a sort of sync object has no value where the profile has none.
 pub const NO_SYNC: &str = "the profile has no such sync object";
-/// Why a metric of what is apart has no value where nothing is.
-pub const ONE_LLC: &str = "all CPUs that may be used share one last-level cache";
 pub const NO_TRIAL: &str = "the profile is no trial of who moves";
 
+/// Why a metric of what is apart has no value where nothing is.
+pub const ONE_NODE: &str = "all CPUs that may be used are of one node";
+pub const ONE_LLC: &str = "all CPUs that may be used share one last-level cache";
+
 /// All of these.
-pub const UNSAID: &[&str] =
-    &[NO_ACTIVE, ONE_LLC, NO_MEMORY, NO_TRIAL, NO_RECEIVER, NO_MESSAGES, NO_SUCH_STEP, NO_SYNC];
+pub const UNSAID: &[&str] = &[
+    NO_ACTIVE,
+    NO_MEMORY,
+    NO_TRIAL,
+    NO_RECEIVER,
+    NO_MESSAGES,
+    NO_SUCH_STEP,
+    NO_SYNC,
+    ONE_NODE,
+    ONE_LLC,
+];
 
 /// The `relation` of a row over all relations.
 pub const ALL: &str = "all";

@@ -13,6 +13,7 @@ mod hackbench;
 mod limits;
 mod low_load;
 mod memory;
+mod oltp;
 mod pages;
 mod processes;
 mod refusals;

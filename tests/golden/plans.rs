@@ -67,6 +67,7 @@ const PLANNED: &[(&str, Params)] = &[
     ("nas-third", &[("threads", "2 * nodes"), ("choose", "random"), ("straggler", "50%")]),
     ("cas", &[]),
     ("cas", &[("arm", "single")]),
+    ("oltp", &[]),
     ("tests/golden/placement.toml", &[]),
 ];
 

@@ -191,7 +191,7 @@ impl World<'_> {
                 let began = recorder.now().saturating_sub(ago);
                 recorder.measured(0, began);
                 if phase == Phase::Window {
-                    let kind = SeriesKind::Measure("block".to_owned());
+                    let kind = SeriesKind::Measure { name: "block".to_owned(), instance: 0 };
                     expected.value(kind, recorder.now() - began);
                 }
             }
@@ -268,7 +268,8 @@ fn spec(cpus: &[Cpu]) -> Spec {
         channels: Vec::new(),
         sync_bytes: Vec::new(),
         copies: 1,
-        n_instances: 1,
+        instances: 1,
+        homes: 1,
         spaces: 1,
         n_regions: 0,
         page_bytes: 4096,

@@ -181,6 +181,27 @@ fn siblings_can_be_unequal() {
 }
 
 #[test]
+fn a_cgroup_of_weight_0_is_none() {
+    let text = |weight: &str| {
+        format!(
+            "about = 'x'\ninstances = 2\ncgroup = {{ weight = '{weight}', max = 1 }}\n\
+             [team.w]\nsize = 1\nsteps = [ {{ spin = '1us' }} ]"
+        )
+    };
+    let check = |weight: &str, expected: usize| {
+        let plan = planned(&text(weight), &host("core:2 pu:1"));
+        assert_eq!(plan.cgroups.len(), expected, "{weight}");
+    };
+    check("0", 0);
+    check("0 * instance", 0);
+    check("instance + 1", 2);
+    let mixed = Plan::new(&profile(&text("instance")), &host("core:2 pu:1"), &Overrides::default());
+    let expected = "the cgroup's weight is 0 for some instances, which is no cgroup; make it 0 for \
+                    all, or for none";
+    assert_eq!(faults(mixed.unwrap_err()), [expected]);
+}
+
+#[test]
 fn nodes_are_asked_of_those_who_need_several() {
     // As hwloc has it where /sys is missing.
     let host = host("pack:1 [numa(memory=0)] core:2 pu:1");

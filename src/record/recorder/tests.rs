@@ -29,7 +29,8 @@ fn memory() -> Memory {
         channels: vec![],
         sync_bytes: vec![],
         copies: 1,
-        n_instances: 2,
+        instances: 1,
+        homes: 2,
         spaces: 1,
         n_regions: 1,
         page_bytes: 4096,
@@ -206,4 +207,29 @@ fn pieces_of_memory_belong_to_a_node() {
     assert_eq!([0, 1, 2, 3, 4].map(on), bytes);
     let known = [NodeId(0), NodeId(1)];
     assert!(task.moved_on.iter().all(|(node, _)| known.contains(node)), "{:?}", task.moved_on);
+}
+
+#[test]
+fn blocks_of_instances_are_apart() {
+    // Whose block it is, of how many that are kept apart, and the number of its series' instance.
+    let check = |instance: u32, apart: usize, expected: u32| {
+        let mut spec = memory().layout.spec.clone();
+        spec.instances = apart;
+        spec.homes = 6;
+        spec.teams[0].measures = vec!["a".to_owned(), "b".to_owned()];
+        let (memory, _) = Memory::create(Layout::new(spec)).unwrap();
+        memory.control().phase.store(Phase::Window as u32, Relaxed);
+        let clock = Clock::calibrate(Source::Monotonic);
+        let recorders = Recorders::new(&memory, clock, CurrentCpu::find());
+        Recorder::new(&recorders, 0, 0).in_instance(instance).measured(1, 0);
+        let found = gather::series(&memory, &[TaskId { team: 0, copy: 0, index: 0 }]);
+        let kinds: Vec<SeriesKind> = found.into_iter().map(|series| series.kind).collect();
+        let wanted = SeriesKind::Measure { name: "b".to_owned(), instance: expected };
+        assert_eq!(kinds, [wanted], "{instance} of {apart}");
+    };
+    check(0, 1, 0);
+    check(0, 3, 0);
+    check(2, 3, 2);
+    // Where they are not apart all are in the first.
+    check(5, 1, 0);
 }

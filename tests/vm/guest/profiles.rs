@@ -12,6 +12,7 @@ use serde_json::Value;
 pub const CHECKS: &[Check] = &[
     Check { name: "profiles::nas_third", body: nas_third },
     Check { name: "profiles::cas", body: cas },
+    Check { name: "profiles::oltp", body: oltp },
 ];
 
 /// Shares of nodes, which are all of something.
@@ -58,4 +59,21 @@ fn cas(_: &Shape) {
     let mean = homes.iter().sum::<f64>() / homes.len() as f64;
     let told = run.value("metrics.home_llc_share.value").as_f64().unwrap();
     assert!(homes.len() > 1 && (told - mean).abs() < 1e-6, "{told}: {homes:?}");
+}
+
+/// Two servers: how their time and memory are split over the nodes, and how often a wakeup crosses.
+fn oltp(_: &Shape) {
+    let line = "schedload run oltp --instances 2 --threads 2 --pool 2MiB --duration 3s";
+    let run = program::run(line);
+    for instance in run.value("residency.instances").as_array().unwrap() {
+        let shares = |key: &str| instance[key].as_array().unwrap().iter().collect::<Vec<_>>();
+        is_split(&shares("cpu"), "time");
+        is_split(&shares("memory"), "memory");
+    }
+    let all = run.wakeups("all");
+    let share = run.value("metrics.cross_node_wakeup_share.value").as_f64().unwrap();
+    assert!((share - run.wakeups("cross_node") as f64 / all as f64).abs() < 1e-9, "{share}");
+    let blocks = run.value("instances").as_array().unwrap();
+    let done = |at: usize| blocks[at]["time"]["count"].as_u64().unwrap();
+    assert!(blocks.len() == 2 && done(0) > 0 && done(1) > 0, "{blocks:?}");
 }

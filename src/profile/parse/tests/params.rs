@@ -32,7 +32,8 @@ fn params() {
     check(
         "default = \"me + 1\"",
         &["31 `me` cannot be used here: a default knows only the machine (known: cpus, cores, \
-                 llcs, nodes, cpus_per_node, cpus_per_llc, smt, llc_bytes)"],
+                 llcs, nodes, cpus_per_node, cpus_per_llc, smt, llc_bytes, first_node, \
+                 second_node)"],
     );
     check(
         "default = 1, max = \"cpus\"",

@@ -5,10 +5,12 @@
 use super::{KINDS, Kind, Locks, Mode, Opening};
 use crate::step::sync::{Hitch, Scope, Visit, Visitor};
 use crate::sys::{Shared, signal, thread};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const TASKS: u32 = 4;
-const ROUNDS: u64 = 2_000;
+/// Few: a kind that only spins waits for a turn of each holder that lost its CPU.
+const ROUNDS: u64 = 500;
 const COUNT: u32 = 2;
 const CPUS: u32 = 1024;
 
@@ -40,12 +42,14 @@ fn one_has_it_or_readers_do() {
         // With one CPU's lock for all CPUs it is one lock.
         for (scope, cpus) in [(Scope::Private, 1), (Scope::Shared, 1)] {
             let inside: [AtomicU64; COUNT as usize] = Default::default();
+            let begin = Barrier::new(TASKS as usize);
             with_locks(kind, scope, cpus, |locks| {
                 std::thread::scope(|threads| {
                     for me in 0..TASKS {
-                        let (inside, over) = (&inside, &over);
+                        let (inside, over, begin) = (&inside, &over, &begin);
                         threads.spawn(move || {
                             let mut visit = Visit::new(me);
+                            begin.wait();
                             for round in 0..ROUNDS {
                                 let which = ((round + u64::from(me)) % 3 / 2) as u32;
                                 let reads = kind.modes && round % 2 == 0;

@@ -1,0 +1,38 @@
+//! What a task remembers of its measure blocks, whatever is in them, and of whose instance it is.
+//!
+//! Must not know: which instances are kept apart, and why.
+
+use super::{Phase, Recorder};
+use std::sync::atomic::Ordering::Relaxed;
+
+impl<'a> Recorder<'a> {
+    /// The recorder of a task of that instance, whose measure blocks may be kept apart.
+    pub fn in_instance(mut self, instance: u32) -> Recorder<'a> {
+        self.instance = instance as usize;
+        if (instance as usize) < self.shared.memory.layout.spec.instances {
+            self.first_measure += instance as u16 * self.layout.n_measures;
+        }
+        self
+    }
+
+    /// A measure block that began at `began` (ticks) has ended.
+    #[inline(always)]
+    pub fn measured(&mut self, measure: u16, began: u64) {
+        let now = self.now();
+        if self.phase() == Phase::Window {
+            let cpu = self.shared.cpu.get();
+            self.record(cpu, self.first_measure + measure, began, now);
+            self.keep_block(now.saturating_sub(began));
+        }
+    }
+
+    /// Keeps how long the first block and the last one took, of whatever name.
+    #[inline(always)]
+    fn keep_block(&self, ticks: u64) {
+        let kept = ticks + 1;
+        if self.slot.first_block.load(Relaxed) == 0 {
+            self.slot.first_block.store(kept, Relaxed);
+        }
+        self.slot.last_block.store(kept, Relaxed);
+    }
+}
