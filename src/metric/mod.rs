@@ -125,7 +125,7 @@ pub const METRICS: &[Metric] = &[
         "barrier_asleep_share",
         "1",
         Neither,
-        "part of the passes of barriers in the window that slept first; the others spun or came last",
+        "part of the passes of barriers in the window that slept; the others spun or came last",
     ),
     row(
         "elapsed_s",
