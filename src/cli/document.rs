@@ -40,7 +40,7 @@ impl Document {
         };
         match format.name {
             "json" => self.json(),
-            "text" => Ok(sweep::table(&sweep.name, &sweep.points, options.width)),
+            "text" => Ok(sweep::table(sweep, options.width)),
             _ => {
                 let each = sweep.points.iter();
                 let each: Result<Vec<String>, OutputError> =

@@ -22,9 +22,9 @@ pub enum Error {
     Clap(#[from] clap::Error),
     #[error("{0}")]
     Usage(String),
-    /// What the stand-in for hackbench refuses.
+    /// What a stand-in for another program refuses.
     #[error("{0}")]
-    HackbenchUsage(String),
+    CompatUsage(String),
     #[error(transparent)]
     Profile(#[from] LoadError),
     #[error("can not read `{}`: {error}", path.display())]
@@ -65,7 +65,7 @@ impl Error {
             | Error::Topology(_)
             | Error::NoReport { .. }
             | Error::Plan(PlanError::Faults(_)) => Exit::Usage,
-            Error::HackbenchUsage(_) => Exit::HackbenchUsage,
+            Error::CompatUsage(_) => Exit::CompatUsage,
             Error::Host(_) | Error::Plan(PlanError::Host(_)) => Exit::HostCannot,
             Error::Run(RunError::Interrupted(signal)) => Exit::Interrupted(*signal),
             Error::Run(RunError::Start(_) | RunError::Region { .. }) => Exit::HostCannot,

@@ -9,8 +9,8 @@ use std::process::ExitCode;
 pub enum Exit {
     /// All was done, or whoever read our output has seen enough and closed it.
     Done,
-    /// `schedload-hackbench` refused its command line: 1, as the original's users expect.
-    HackbenchUsage,
+    /// `schedload-hackbench` or `schedload-schbench` refused its command line: 1, as the originals' users expect.
+    CompatUsage,
     /// The command line or the profile is wrong.
     Usage,
     /// The run, or writing its result, failed.
@@ -27,7 +27,7 @@ impl Exit {
     pub fn code(self) -> u8 {
         match self {
             Exit::Done => 0,
-            Exit::HackbenchUsage => 1,
+            Exit::CompatUsage => 1,
             Exit::Usage => 2,
             Exit::Failed => 3,
             Exit::HostCannot => 4,
@@ -42,7 +42,7 @@ impl Exit {
         let rank = |exit: Exit| match exit {
             Exit::Done => 0,
             Exit::CheckBroke => 1,
-            Exit::HackbenchUsage | Exit::Usage => 2,
+            Exit::CompatUsage | Exit::Usage => 2,
             Exit::HostCannot => 3,
             Exit::Failed => 4,
             Exit::Interrupted(_) => 5,
@@ -76,7 +76,7 @@ mod tests {
     fn codes_are_fixed() {
         let check = |exit: Exit, code| assert_eq!(exit.code(), code, "for {exit:?}");
         check(Exit::Done, 0);
-        check(Exit::HackbenchUsage, 1);
+        check(Exit::CompatUsage, 1);
         check(Exit::Usage, 2);
         check(Exit::Failed, 3);
         check(Exit::HostCannot, 4);

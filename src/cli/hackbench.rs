@@ -30,7 +30,7 @@ pub fn hackbench_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn hackbench(args: &[String]) -> Result<Exit, Error> {
-    let refused = |error: UsageError| Error::HackbenchUsage(error.to_string());
+    let refused = |error: UsageError| Error::CompatUsage(error.to_string());
     let options = match hackbench::parse(args).map_err(refused)? {
         Request::Help => {
             sink::stdout(&hackbench::help())?;
@@ -42,7 +42,7 @@ fn hackbench(args: &[String]) -> Result<Exit, Error> {
     let host = Host::read()?;
     let plan = match Plan::new(&profile, &host, &overrides(&options)?) {
         // Of this program's user, a parameter out of its range is a bad command line.
-        Err(PlanError::Faults(faults)) => return Err(Error::HackbenchUsage(messages(&faults))),
+        Err(PlanError::Faults(faults)) => return Err(Error::CompatUsage(messages(&faults))),
         plan => plan?,
     };
     let _stopping = Stopping::catch().map_err(Error::Signals)?;
@@ -85,7 +85,7 @@ fn measure(plan: &Plan, host: &Host, options: &Options) -> Result<Recording, Err
 }
 
 /// What is wrong, without the place in a profile that this program's user never sees.
-fn messages(faults: &Faults) -> String {
+pub(super) fn messages(faults: &Faults) -> String {
     let each = faults.list.iter().map(|fault| fault.message.as_str());
     each.collect::<Vec<_>>().join("; ")
 }
@@ -117,7 +117,7 @@ fn overrides(options: &Options) -> Result<Overrides, Error> {
         Some((_, Ok(seed))) => Some(seed),
         Some((seed, Err(_))) => {
             let why = format!("`{seed}` of option `--seed` is not a whole number");
-            return Err(Error::HackbenchUsage(why));
+            return Err(Error::CompatUsage(why));
         }
     };
     Ok(Overrides {

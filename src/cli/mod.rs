@@ -1,8 +1,8 @@
 //! The command line: arguments in, text out, one exit code.
 //!
 //! [`main`] is the front door `schedload`, [`profile_main`] the programs of one profile, and
-//! [`hackbench_main`] the stand-in for hackbench. Results go to stdout, errors and progress to
-//! stderr. Must not know: how anything is measured. Reading on: `command.rs` for the flags,
+//! [`hackbench_main`] and [`schbench_main`] the stand-ins for hackbench and schbench. Results go to
+//! stdout, errors and progress to stderr. Must not know: how anything is measured. Reading on: `command.rs` for the flags,
 //! `run.rs` for what a run does.
 
 mod command;
@@ -17,14 +17,17 @@ mod param;
 mod plan;
 mod points;
 mod progress;
+mod ramp;
 mod report;
 mod run;
+mod schbench;
 mod sink;
 mod sweep;
 mod wanted;
 
 pub use exit::Exit;
 pub use hackbench::hackbench_main;
+pub use schbench::schbench_main;
 
 use crate::plan::PlanError;
 use crate::profile::catalogue::{self, Builtin, LoadError};

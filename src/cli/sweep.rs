@@ -6,6 +6,7 @@ use crate::base::nearest::nearest;
 use crate::base::unit;
 use crate::cli::error::Error;
 use crate::cli::points;
+use crate::cli::ramp::Ramp;
 use crate::host::Host;
 use crate::metric::Better;
 use crate::output;
@@ -33,12 +34,15 @@ pub struct Points {
     /// The parameter; each report has its value among its params.
     pub name: String,
     pub points: Vec<Report>,
+    /// The points by the names that the profile gives them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<Ramp>,
 }
 
 impl Document {
     pub fn new(name: &str, points: Vec<Report>) -> Document {
-        let name = name.to_string();
-        Document { schema: SCHEMA, sweep: Points { name, points } }
+        let (name, ramp) = (name.to_string(), Ramp::of(name, &points));
+        Document { schema: SCHEMA, sweep: Points { name, points, ramp } }
     }
 }
 
@@ -114,8 +118,9 @@ impl Sweep {
 }
 
 /// One line for each point: the profile's result, how long its wakeups took or where tasks and
-/// memory were, and below the doubts of all points.
-pub fn table(name: &str, points: &[Report], width: usize) -> String {
+/// memory were, then its rows, and below the doubts of all points.
+pub fn table(sweep: &Points, width: usize) -> String {
+    let Points { name, points, ramp } = sweep;
     let primary = points.iter().find_map(|point| point.profile.primary.clone());
     let result = primary.unwrap_or_else(|| "messages_per_s".to_string());
     let columns = columns(&result, points);
@@ -128,7 +133,8 @@ pub fn table(name: &str, points: &[Report], width: usize) -> String {
     }));
     let has_wakeups = columns.contains(&Column::P50);
     let gap = gap(name, &result, points);
-    head(name, points, has_wakeups) + &aligned(&rows) + &gap + &caveats(points, width)
+    let named = ramp.as_ref().map_or(String::new(), |ramp| format!("\n{}", ramp.text()));
+    head(name, points, has_wakeups) + &aligned(&rows) + &gap + &named + &caveats(points, width)
 }
 
 /// What a table has of each point.
@@ -409,6 +415,10 @@ mod tests {
         check(&[("worst", Some(3.0)), ("free", Some(2.0)), ("best", Some(1.0))], none);
     }
 
+    fn drawn(name: &str, points: Vec<Report>) -> String {
+        table(&Document::new(name, points).sweep, 100)
+    }
+
     #[test]
     fn a_sweep_about_memory_says_where_it_was_and_what_to_doubt() {
         let reports = crate::report::fixture::reports();
@@ -417,15 +427,15 @@ mod tests {
             report.runs.iter_mut().for_each(|run| run.latency.clear());
             report
         };
-        let text = table("arm", &[unwoken("two_instances")], 100);
+        let text = drawn("arm", vec![unwoken("two_instances")]);
         let header = text.lines().nth(3).unwrap();
         for column in ["elapsed_s", "user_s", "local_share"] {
             assert!(header.contains(column), "{text}");
         }
         assert!(!header.contains("wakeup"), "{text}");
-        let trials = table("age", &[unwoken("memory_moved")], 100);
+        let trials = drawn("age", vec![unwoken("memory_moved")]);
         assert!(trials.contains("who moved") && trials.contains("memory moved"), "{trials}");
-        let doubtful = table("n", &[reports["plain"].clone(), reports["repeats"].clone()], 100);
+        let doubtful = drawn("n", vec![reports["plain"].clone(), reports["repeats"].clone()]);
         assert!(doubtful.contains("\ncaveats of the points\n  - "), "{doubtful}");
     }
 }

@@ -51,8 +51,8 @@ pub enum GetoptError {
     NoValue { option: String },
     #[error("option `{option}` takes no value, but was given `{value}`")]
     Surplus { option: String, value: String },
-    #[error("`{value}` of option `{option}` is not a whole number from 1 to {MOST}")]
-    Number { option: String, value: String },
+    #[error("`{value}` of option `{option}` is not a whole number from {least} to {MOST}")]
+    Number { option: String, value: String, least: u64 },
     #[error("unexpected operand `{operand}`: everything is set by options; see --help")]
     Operand { operand: String },
 }
@@ -65,14 +65,22 @@ fn suggestion(near: &Option<String>) -> String {
 }
 
 impl<M> Given<M> {
-    /// Its value as a count.
+    /// Its value as a count, from 1.
     pub fn number(&self) -> Result<u64, GetoptError> {
+        self.number_from(1)
+    }
+
+    pub fn number_from(&self, least: u64) -> Result<u64, GetoptError> {
         let value = self.value.as_deref().unwrap_or_default();
         // `parse` alone would take a leading plus sign.
         let digits = value.bytes().all(|byte| byte.is_ascii_digit());
         match value.parse() {
-            Ok(number) if digits && (1..=MOST).contains(&number) => Ok(number),
-            _ => Err(GetoptError::Number { option: self.option.clone(), value: value.to_string() }),
+            Ok(number) if digits && (least..=MOST).contains(&number) => Ok(number),
+            _ => Err(GetoptError::Number {
+                option: self.option.clone(),
+                value: value.to_string(),
+                least,
+            }),
         }
     }
 }

@@ -4,3 +4,5 @@
 
 pub mod getopt;
 pub mod hackbench;
+pub mod schbench;
+pub mod schbench_lines;

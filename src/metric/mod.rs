@@ -84,6 +84,8 @@ pub const METRICS: &[Metric] = &[
         "measure blocks of that name ended in the window, per second (`round_trips_per_s`)",
     )
     .of(Of::Measure),
+    row("*_ns_mean", "ns", Lower, "mean time that a measure block of that name took")
+        .of(Of::Measure),
     row("*_ns_p50", "ns", Lower, "median time that a measure block of that name took")
         .of(Of::Measure),
     row("*_ns_p95", "ns", Lower, "time that 95 % of them did not exceed").of(Of::Measure),
@@ -94,6 +96,28 @@ pub const METRICS: &[Metric] = &[
         "time that 99 % of the measure blocks of that name did not exceed",
     )
     .of(Of::Measure),
+    row(
+        "asks_per_s",
+        "1/s",
+        Higher,
+        "who asked at a desk and was let go in the window, per second",
+    ),
+    row(
+        "*s_at_once",
+        "1",
+        Neither,
+        "measure blocks of that name under way at once, on average: the sum of their times over \
+         the window (Little's law); of one from its arrival, requests that are not through it",
+    )
+    .of(Of::Measure),
+    row("offered_per_s", "1/s", Neither, "requests that were to arrive, by the plan, per second"),
+    row("arrivals_per_s", "1/s", Neither, "requests that arrived in the window, per second"),
+    row(
+        "arrival_lateness_ns_p999",
+        "ns",
+        Lower,
+        "time by which 99.9 % of the arrivals at most were late: the generator's own",
+    ),
     row(
         "commits_per_s",
         "1/s",
@@ -125,7 +149,7 @@ pub const METRICS: &[Metric] = &[
         "barrier_asleep_share",
         "1",
         Neither,
-        "part of the passes of barriers in the window that slept; the others spun or came last",
+        "part of the passes of barriers in the window that slept first; the others spun, or were last",
     ),
     row(
         "elapsed_s",
@@ -175,8 +199,8 @@ pub const METRICS: &[Metric] = &[
         "*_active_share",
         "1",
         Neither,
-        "part of the `active` blocks that tasks of the team of that name came to in the window \
-         that they did",
+        "part of the `active` blocks that tasks of the team of that name came to in the window that \
+         they did",
     )
     .of(Of::Team),
     row(
@@ -187,20 +211,14 @@ pub const METRICS: &[Metric] = &[
     )
     .of(Of::Team),
     row("runnable", "1", Neither, "the same of all teams"),
+    row(
+        "*_runnable_unpaused",
+        "1",
+        Neither,
+        "the same of that team over the time in which no safepoint held it: outside of pauses",
+    )
+    .of(Of::Team),
     row("busy_cpus", "1", Neither, "CPUs that tasks kept busy, on average over the run"),
-    row(
-        "other_busy_cpus",
-        "1",
-        Neither,
-        "CPUs that were busy with anything else, the kernel and this program among it, on average",
-    ),
-    row(
-        "home_llc_share",
-        "1",
-        Neither,
-        "part of its time that an instance was on the last-level cache where it was most; mean of \
-         the instances",
-    ),
     row(
         "cross_node_wakeup_share",
         "1",
@@ -214,6 +232,19 @@ pub const METRICS: &[Metric] = &[
         "part of the wakeups after which the task ran on its waker's node, and before on another",
     ),
     row("pulled_llc_share", "1", Neither, "the same of last-level caches"),
+    row(
+        "other_busy_cpus",
+        "1",
+        Neither,
+        "CPUs that were busy with anything else, the kernel and this program among it, on average",
+    ),
+    row(
+        "home_llc_share",
+        "1",
+        Neither,
+        "part of its time that an instance was on the last-level cache where it was most; mean of \
+         the instances",
+    ),
     row(
         "migrations_per_s",
         "1/s",
@@ -375,6 +406,7 @@ mod tests {
         check("wakeup_latency_ns_p99", Some("wakeup_latency_ns_p99"));
         check("round_trips_per_s", Some("*s_per_s"));
         check("round_trip_ns_p50", Some("*_ns_p50"));
+        check("round_trips_at_once", Some("*s_at_once"));
         check("server_asleep_share", Some("*_asleep_share"));
         check("runnable", Some("runnable"));
         check("s_per_s", None);

@@ -15,7 +15,7 @@ use super::resolve::{self, ChannelWords};
 use super::scope::{Scope, typed};
 use super::{
     ChannelPlan, ConditionPlan, Form, MemoryPlan, Needs, Op, Overrides, Plan, PlanError,
-    ProcessPlan, Scheduling, SyncPlan, TeamPlan, hash, scheduling, space, sync, traffic,
+    ProcessPlan, RampPlan, Scheduling, SyncPlan, TeamPlan, hash, scheduling, space, sync, traffic,
 };
 use crate::base::Unit;
 use crate::host::Host;
@@ -62,6 +62,7 @@ struct Parts {
     nodes: u32,
     copies: u32,
     conditions: Vec<ConditionPlan>,
+    ramp: Option<RampPlan>,
     channels: Vec<ChannelPlan>,
     memory: Vec<MemoryPlan>,
     syncs: Vec<SyncPlan>,
@@ -142,6 +143,7 @@ impl Parts {
             nodes: resolve::nodes(profile, scope, faults)?,
             copies: copies?,
             conditions,
+            ramp: resolve::ramp(profile, scope, faults)?,
             channels: channels?,
             memory,
             syncs: syncs.into_iter().collect::<Option<_>>()?,
@@ -196,6 +198,7 @@ impl Parts {
             params: scope.printed(),
             watch: profile.watch.iter().map(|watch| watch.metric.text.clone()).collect(),
             conditions: self.conditions,
+            ramp: self.ramp,
             seed: overrides.seed.unwrap_or(SEED),
             hash: String::new(),
             cpus: machine::cpus(host),
@@ -384,6 +387,9 @@ fn notes(profile: &Profile, channels: &[ChannelWords], teams: &[TeamPart]) -> Ve
         if let (true, Some(kind)) = (given && !channel.has_payload(), channel.kind) {
             let (kind, name) = (kind.name, &channel.name);
             notes.push(format!("bytes are not carried by {kind} (channel `{name}`)"));
+        }
+        if !teams.iter().any(|team| team.program.named.contains(&index)) {
+            notes.push(format!("nobody uses channel `{}`", channel.name));
         }
     }
     for team in teams {

@@ -38,6 +38,8 @@ pub(super) struct Program {
     pub ops: Vec<Op>,
     pub spans: Vec<Span>,
     pub measures: Vec<String>,
+    /// Channels that its steps name, also those that come to nothing.
+    pub named: Vec<usize>,
     /// Channels whose steps give a size that their kind does not carry.
     pub sizes_ignored: Vec<usize>,
 }
@@ -243,7 +245,7 @@ impl Compiler<'_> {
     fn is_whole(&mut self, it: &profile::Use, span: &Span) -> bool {
         let verb = it.verb.text.as_str();
         let on_memory = |verb: &str| {
-            ["sweep", "touch", "chase", "allocate"].contains(&verb)
+            ["sweep", "touch", "chase", "multiply", "allocate"].contains(&verb)
                 || memory::stream::find(verb).is_some()
         };
         let mut rows = VERBS.iter().filter(|row| on_memory(row.verb));
@@ -369,12 +371,18 @@ impl Compiler<'_> {
         self.program.spans.truncate(begin);
     }
 
-    fn measure(&mut self, name: &Word, from_arrival: bool, steps: &[Step], span: &Span) -> Flow {
-        let known = self.program.measures.iter().position(|it| *it == name.text);
-        let measure = known.unwrap_or_else(|| {
-            self.program.measures.push(name.text.clone());
+    /// The number of a series of times among those of the team.
+    fn measure_number(&mut self, name: &str) -> u32 {
+        let known = self.program.measures.iter().position(|it| it == name);
+        let number = known.unwrap_or_else(|| {
+            self.program.measures.push(name.to_owned());
             self.program.measures.len() - 1
-        }) as u32;
+        });
+        number as u32
+    }
+
+    fn measure(&mut self, name: &Word, from_arrival: bool, steps: &[Step], span: &Span) -> Flow {
+        let measure = self.measure_number(&name.text);
         if self.measuring.contains(&measure) {
             let message = format!("measure `{}` is inside itself", name.text);
             self.faults.push(Fault::new(name.span.clone(), message));
@@ -424,6 +432,9 @@ impl Compiler<'_> {
             });
             return None;
         };
+        if !self.program.named.contains(&index) {
+            self.program.named.push(index);
+        }
         let words = &self.around.channels[index];
         let size = self.size(words, bytes);
         if bytes.is_some() && !words.has_payload() && !self.program.sizes_ignored.contains(&index) {

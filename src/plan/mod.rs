@@ -66,6 +66,9 @@ pub struct Plan {
     pub watch: Vec<String>,
     /// What has to be so for the numbers to mean what the profile is about.
     pub conditions: Vec<ConditionPlan>,
+    /// How the points of a sweep are called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<RampPlan>,
     pub seed: u64,
     /// Fingerprint of all that decides the work: 16 hex digits.
     pub hash: String,
@@ -122,6 +125,15 @@ pub struct ConditionPlan {
     pub max: Option<f64>,
     /// What is not tested else.
     pub about: String,
+}
+
+/// How the points of a sweep over a parameter are called, and from which point to twice it their
+/// score is taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RampPlan {
+    pub over: String,
+    pub row: String,
+    pub peak: u32,
 }
 
 /// A process of each instance.

@@ -2,9 +2,9 @@
 //!
 //! Must not know: steps, the machine.
 
-use super::Form;
 use super::number::{self, Wanted};
 use super::scope::{Scope, unknown_word};
+use super::{Form, RampPlan};
 use crate::base::Unit;
 use crate::profile::keys::MESSAGE_MAX;
 use crate::profile::{Channel, Fault, Profile, Team, Word};
@@ -72,6 +72,20 @@ pub(super) fn nodes(profile: &Profile, scope: &Scope, faults: &mut Vec<Fault>) -
     };
     let wanted = Wanted::count("nodes", 1, TASKS_MAX);
     number::whole(nodes, &wanted, scope, faults).map(|nodes| nodes as u32)
+}
+
+/// How the points of a sweep are called, if they are; `None` only with a fault.
+pub(super) fn ramp(
+    profile: &Profile,
+    scope: &Scope,
+    faults: &mut Vec<Fault>,
+) -> Option<Option<RampPlan>> {
+    let Some(ramp) = &profile.ramp else {
+        return Some(None);
+    };
+    let wanted = Wanted::count("`peak`", 1, TASKS_MAX);
+    let peak = number::whole(&ramp.peak, &wanted, scope, faults)? as u32;
+    Some(Some(RampPlan { over: ramp.over.clone(), row: ramp.row.clone(), peak }))
 }
 
 /// Instances, if the profile wants processes of their own; `None` only with a fault.

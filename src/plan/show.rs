@@ -8,7 +8,7 @@ use super::flow::Flow;
 use super::traffic::{self, Traffic};
 use super::{
     Amount, ChannelPlan, FirstTouch, Form, HugePages, MemoryPlan, MemoryPolicy, Op, Pick, Plan,
-    Scheduling, Sharing, Slice, TeamPlan, Use,
+    RampPlan, Scheduling, Sharing, Slice, TeamPlan, Use,
 };
 use crate::base::unit::{self, Unit, counted};
 use crate::base::{CpuList, NodeId};
@@ -118,6 +118,10 @@ fn head(plan: &Plan, lines: &mut Lines) {
         let limits: String =
             [limit("from", it.min), limit("to", it.max)].into_iter().flatten().collect();
         lines.line(1, &format!("tests    only with {}{limits}: {}", it.metric, it.about));
+    }
+    if let Some(RampPlan { over, row, peak }) = &plan.ramp {
+        let score = format!("score over {row}-{peak} to {row}-{}", 2 * u64::from(*peak));
+        lines.line(1, &format!("ramp     {row}-N for each N of {over} swept, {score}"));
     }
     let tasks = plan.n_tasks();
     let copies = u64::from(plan.copies);
@@ -349,11 +353,10 @@ fn use_of_memory(it: &Use, plan: &Plan) -> String {
     if it.verb == "allocate" {
         return format!("{text}, {}", it.count.shown(Unit::Bytes));
     }
-    let random = it.verb == "touch" || it.verb == "chase";
-    if random {
+    if ["touch", "chase", "multiply"].contains(&it.verb.as_str()) {
         text.push_str(&format!(", {} times", it.count.shown(Unit::Count)));
     }
-    if it.from.is_none() && it.verb != "chase" {
+    if it.from.is_none() && !["chase", "multiply"].contains(&it.verb.as_str()) {
         text.push_str(&format!(", {}", it.access));
     }
     if it.halo > 0.0 {

@@ -13,7 +13,7 @@ use super::{Form, Op, Pick, Plan, ProcessPlan, TeamPlan, space};
 use crate::base::Unit;
 use crate::profile::keys::{FLUSHES, NUMBER_MAX, SPINS, SPINS_CROWDED};
 use crate::profile::{Expr, Fault, Profile, Sort, SyncObject, Word};
-use crate::step::sync::{barrier, commit, lock, safepoint};
+use crate::step::sync::{barrier, commit, desk, lock, safepoint};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -54,6 +54,10 @@ pub enum SyncSort {
         /// Name of a row of `step::work::KINDS`: how it passes that time.
         by: String,
     },
+    Desk {
+        /// Tasks of a copy that serve.
+        servers: u32,
+    },
     Safepoint {
         /// Tasks of a copy that look or ask, and those that help.
         mutators: u32,
@@ -87,6 +91,12 @@ pub enum Act {
         begin: u32,
     },
     Commit,
+    /// Ask at a desk; the time from when its batch was taken is a series of the team.
+    Ask {
+        measure: u32,
+    },
+    /// Let those go on that have asked.
+    Serve,
     /// Look whether a pause was asked for.
     Poll,
     /// Ask for a pause.
@@ -111,6 +121,8 @@ impl Act {
             Act::Pass => "barrier",
             Act::Lock { .. } | Act::Unlock { .. } => "lock",
             Act::Commit => "commit",
+            Act::Ask { .. } => "ask",
+            Act::Serve => "serve",
             Act::Poll => "safepoint",
             Act::Collect => "collect",
             Act::Pause | Act::Resume { .. } => "pause",
@@ -123,6 +135,8 @@ impl Act {
             Act::Pass => format!("others at barrier `{name}`"),
             Act::Lock { .. } | Act::Unlock { .. } => format!("lock `{name}`"),
             Act::Commit => format!("a leader's flush of `{name}`"),
+            Act::Ask { .. } => format!("somebody who serves at desk `{name}`"),
+            Act::Serve => format!("somebody who asks at desk `{name}`"),
             Act::Poll | Act::Collect => format!("the end of a pause of `{name}`"),
             Act::Pause | Act::Resume { .. } => format!("a pause of `{name}`"),
         }
@@ -196,6 +210,7 @@ fn object(object: &SyncObject, scope: &Scope, faults: &mut Vec<Fault>) -> Option
             let by = one_of("way to flush", &rows, by, scope, faults);
             SyncSort::Commit { flush_ns: flush? as u64, by: by?.to_owned() }
         }
+        Sort::Desk => SyncSort::Desk { servers: 0 },
         Sort::Safepoint => SyncSort::Safepoint { mutators: 0, helpers: 0 },
     };
     Some(SyncPlan { name: name.clone(), sort, members: 0, across_processes: false })
@@ -238,6 +253,10 @@ pub(super) fn settle(
     visits: &[Visit],
     processes: &[ProcessPlan],
 ) {
+    let of = |object: u32, wanted: fn(&Act) -> bool| {
+        let does = |team: &&TeamPlan| team.acts_at(object).any(wanted);
+        teams.iter().filter(does).map(|team| team.size).sum()
+    };
     for (index, object) in (0..).zip(syncs) {
         let mut first = None;
         let uses = |(_, team): &(usize, &TeamPlan)| team.syncs().contains(&index);
@@ -249,13 +268,10 @@ pub(super) fn settle(
         }
         match &mut object.sort {
             SyncSort::Barrier { parties: parties @ 0, .. } => *parties = comers(visits, index),
+            SyncSort::Desk { servers } => *servers = of(index, |act| *act == Act::Serve),
             SyncSort::Safepoint { mutators, helpers } => {
-                let of = |wanted: fn(&Act) -> bool| {
-                    let does = |team: &&TeamPlan| team.acts_at(index).any(wanted);
-                    teams.iter().filter(does).map(|team| team.size).sum()
-                };
-                *mutators = of(|act| matches!(act, Act::Poll | Act::Collect));
-                *helpers = of(|act| *act == Act::Pause);
+                *mutators = of(index, |act| matches!(act, Act::Poll | Act::Collect));
+                *helpers = of(index, |act| *act == Act::Pause);
             }
             SyncSort::Barrier { .. } | SyncSort::Lock { .. } | SyncSort::Commit { .. } => {}
         }
@@ -338,6 +354,7 @@ impl SyncPlan {
                 lock::find(kind).map_or(0, |kind| (kind.state_bytes)(*count, cpus))
             }
             SyncSort::Commit { .. } => commit::state_bytes(self.members),
+            SyncSort::Desk { servers } => desk::state_bytes(*servers, self.members),
             SyncSort::Safepoint { .. } => safepoint::state_bytes(),
         }
     }
@@ -363,12 +380,13 @@ impl SyncPlan {
         }
     }
 
-    /// `barrier`, `lock`, `commit`, `safepoint`; and its kind, if the sort has several.
+    /// `barrier`, `lock`, `commit`, `desk`, `safepoint`; and its kind, if the sort has several.
     pub fn words(&self) -> (&'static str, Option<&str>) {
         match &self.sort {
             SyncSort::Barrier { kind, .. } => ("barrier", Some(kind)),
             SyncSort::Lock { kind, .. } => ("lock", Some(kind)),
             SyncSort::Commit { .. } => ("commit", None),
+            SyncSort::Desk { .. } => ("desk", None),
             SyncSort::Safepoint { .. } => ("safepoint", None),
         }
     }

@@ -104,6 +104,7 @@ impl Profile {
             warmup: None,
             watch: Vec::new(),
             conditions: Vec::new(),
+            ramp: None,
             channels: Vec::new(),
             memory: Vec::new(),
             processes: Vec::new(),

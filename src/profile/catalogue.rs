@@ -26,6 +26,8 @@ pub const BUILTINS: &[Builtin] = &[
         by_word: None,
         text: include_str!("../../profiles/hackbench.toml"),
     },
+    Builtin { name: "schbench", by_word: None, text: include_str!("../../profiles/schbench.toml") },
+    Builtin { name: "mix", by_word: None, text: include_str!("../../profiles/mix.toml") },
     Builtin {
         name: "who-moves",
         by_word: None,
@@ -34,13 +36,15 @@ pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "numa", by_word: Some("test"), text: include_str!("../../profiles/numa.toml") },
     Builtin { name: "linpack", by_word: None, text: include_str!("../../profiles/linpack.toml") },
     Builtin { name: "stream", by_word: None, text: include_str!("../../profiles/stream.toml") },
+    Builtin { name: "oltp", by_word: None, text: include_str!("../../profiles/oltp.toml") },
     Builtin {
         name: "nas-third",
         by_word: None,
         text: include_str!("../../profiles/nas-third.toml"),
     },
     Builtin { name: "cas", by_word: None, text: include_str!("../../profiles/cas.toml") },
-    Builtin { name: "oltp", by_word: None, text: include_str!("../../profiles/oltp.toml") },
+    Builtin { name: "jbb", by_word: None, text: include_str!("../../profiles/jbb.toml") },
+    Builtin { name: "web", by_word: None, text: include_str!("../../profiles/web.toml") },
 ];
 
 /// A profile file larger than this is no profile.
@@ -203,7 +207,7 @@ mod tests {
             assert!(error.contains(expected), "{error}");
         };
         check("hackbnech", "no profile is called `hackbnech`: did you mean `hackbench`?");
-        check("xyz", "linpack, stream, nas-third, cas, oltp; a file needs");
+        check("xyz", "a file needs");
         check("numa11", "did you mean `numa01`?");
         check("no/such.toml", "cannot read profile `no/such.toml`: No such file");
         check("/", "cannot read profile `/`: Is a directory");

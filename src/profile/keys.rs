@@ -121,6 +121,12 @@ pub const PROFILE: &[KeyRow] = &[
         Means("none"),
         "metrics, and the values in which the run tests what the profile is about",
     ),
+    row(
+        "ramp",
+        Form::Table(RAMP),
+        Means("points of a sweep have no names"),
+        "what the points of a sweep over one parameter are called, and their score",
+    ),
     row("param", Form::Table(&[]), Means("none"), "values that the command line can set"),
     row("channel", Form::Table(&[]), Means("none"), "ways for tasks to wake each other"),
     row("memory", Form::Table(&[]), Means("none"), "regions of memory"),
@@ -133,6 +139,7 @@ pub const PROFILE: &[KeyRow] = &[
     row("barrier", Form::Table(&[]), Means("none"), "where tasks wait for each other"),
     row("lock", Form::Table(&[]), Means("none"), "what one task has at a time"),
     row("commit", Form::Table(&[]), Means("none"), "group commits, as a database's log"),
+    row("desk", Form::Table(&[]), Means("none"), "where tasks ask to go on, as of a server"),
     row("safepoint", Form::Table(&[]), Means("none"), "where the world is stopped, as for a GC"),
     row("team", Form::Table(&[]), Required("[team.NAME]"), "identical tasks"),
 ];
@@ -152,6 +159,18 @@ pub const CONDITION: &[KeyRow] = &[
         "largest value",
     ),
     row("about", Form::Text, Required("\"...\""), "what is not tested else"),
+];
+
+/// The keys of `ramp`.
+pub const RAMP: &[KeyRow] = &[
+    row("over", Form::Text, Required("\"warehouses\""), "the parameter"),
+    row("row", Form::Text, Required("\"tput\""), "the point of 4 is called `tput-4`"),
+    row(
+        "peak",
+        number(Unit::Count, 1.0),
+        Required("\"cpus\""),
+        "the score is the mean of the points from this one to twice it",
+    ),
 ];
 
 /// The keys of `cgroup`.
@@ -301,6 +320,9 @@ pub const COMMIT: &[KeyRow] = &[
     row("by", Form::Word(FLUSHES), Default("\"sleep\""), "how the leader passes that time"),
 ];
 
+/// The keys of `[desk.NAME]`.
+pub const DESK: &[KeyRow] = &[];
+
 /// The keys of `[safepoint.NAME]`.
 pub const SAFEPOINT: &[KeyRow] = &[];
 
@@ -393,7 +415,7 @@ pub const CHOICES: &[&str] = &["fixed", "rotating", "random"];
 /// How a `choose` step goes about it.
 pub const DEALS: &[&str] = &["random", "deck"];
 /// How the arrivals of an `arrive` block come.
-pub const PATTERNS: &[&str] = &["poisson", "constant", "burst"];
+pub const PATTERNS: &[&str] = &["poisson", "constant", "burst", "closed"];
 /// Since when a measure block takes its time.
 pub const ORIGINS: &[&str] = &["arrival"];
 /// Scheduling policies.
@@ -422,8 +444,12 @@ const HALO: KeyRow = row(
     Default("0"),
     "this share of the next slice as well",
 );
-const COUNT: KeyRow =
-    row("count", number(Unit::Count, 0.0), Required("1000"), "number of accesses");
+const COUNT: KeyRow = row(
+    "count",
+    number(Unit::Count, 0.0),
+    Required("1000"),
+    "number of accesses or multiplications",
+);
 const SKEW: KeyRow = row(
     "skew",
     Form::Number { unit: Some(Unit::Share), min: 0.0, max: 10.0 },
@@ -480,7 +506,8 @@ const PATTERN: KeyRow = row(
     "as",
     Form::Word(PATTERNS),
     Default("\"poisson\""),
-    "times between arrivals: exponential, equal, or equal between groups that arrive at once",
+    "times between arrivals: exponential, equal, equal between groups that arrive at once, or a \
+     closed loop: exponential, each from the end of the member's last round",
 );
 const BURST: KeyRow = row(
     "burst",
@@ -614,6 +641,13 @@ pub const VERBS: &[VerbRow] = &[
         about: "load cache lines along a random cycle, each telling where the next is",
     },
     VerbRow {
+        verb: "multiply",
+        form: Form::Address,
+        options: &[COUNT],
+        example: "{ multiply = \"area[me]\", count = 5 }",
+        about: "multiply the two square matrices in the first two thirds into the third one",
+    },
+    VerbRow {
         verb: "allocate",
         form: Form::Address,
         options: &[TAKEN],
@@ -669,6 +703,20 @@ pub const VERBS: &[VerbRow] = &[
         options: &[],
         example: "{ commit = \"log\" }",
         about: "wait until a group is flushed that one belongs to, or lead one",
+    },
+    VerbRow {
+        verb: "ask",
+        form: Form::Word(&[]),
+        options: &[],
+        example: "{ ask = \"desk\" }",
+        about: "sleep until whoever serves there lets the task go on",
+    },
+    VerbRow {
+        verb: "serve",
+        form: Form::Word(&[]),
+        options: &[],
+        example: "{ serve = \"desk\" }",
+        about: "wait until somebody has asked, take all who have, and wake each",
     },
     VerbRow {
         verb: "safepoint",

@@ -54,6 +54,8 @@ pub struct Profile {
     pub watch: Vec<Watch>,
     /// What has to be so for the numbers to mean what the profile is about.
     pub conditions: Vec<Condition>,
+    /// How the points of a sweep over one parameter are called, and what they come to.
+    pub ramp: Option<Ramp>,
     pub channels: Vec<Channel>,
     pub memory: Vec<Region>,
     /// The processes of each instance; empty: it is one.
@@ -137,6 +139,17 @@ pub struct Condition {
     pub max: Option<Expr>,
     /// What is not tested else.
     pub about: String,
+}
+
+/// Names for the points of a sweep, and where its score is taken.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ramp {
+    /// The parameter whose values are the points.
+    pub over: String,
+    /// The point of 4 is `ROW-4`.
+    pub row: String,
+    /// The score is the mean over the points from this one to twice it.
+    pub peak: Expr,
 }
 
 /// `count` ways, all of one kind, for threads to wake each other.

@@ -10,6 +10,7 @@ mod flow;
 mod memory;
 mod number;
 mod param;
+mod ramp;
 mod reader;
 mod steps;
 mod sync;
@@ -130,6 +131,7 @@ impl Reader<'_> {
             warmup: self.number(table, "warmup", Scope::Profile),
             watch: self.watch(table),
             conditions: self.conditions(table),
+            ramp: self.ramp(table),
             channels,
             memory,
             processes,

@@ -7,7 +7,7 @@ use crate::base::Unit;
 use crate::profile::keys::{FACTS, is_name};
 use crate::profile::{
     Action, Address, Arm, Cgroup, Channel, Choice, Condition, Expr, Flow, Param, ParamValue,
-    Process, Profile, Region, Step, Team, Use, Which, Word,
+    Process, Profile, Ramp, Region, Step, Team, Use, Which, Word,
 };
 use std::fmt::Write;
 
@@ -26,6 +26,7 @@ impl Profile {
         optional(&mut out, "nodes", self.nodes.as_ref().map(number));
         optional(&mut out, "duration", self.duration.as_ref().map(number));
         optional(&mut out, "warmup", self.warmup.as_ref().map(number));
+        optional(&mut out, "ramp", self.ramp.as_ref().map(ramp));
         if !self.watch.is_empty() {
             out.push_str("\n[watch]\n");
             for watch in &self.watch {
@@ -162,6 +163,11 @@ fn print_channel(out: &mut String, channel: &Channel) {
         line(out, "count", &number(&channel.count));
     }
     optional(out, "bytes", channel.bytes.as_ref().map(number));
+}
+
+fn ramp(ramp: &Ramp) -> String {
+    let texts = [("over", quoted(&ramp.over)), ("row", quoted(&ramp.row))];
+    inline(&[&texts[..], &[("peak", number(&ramp.peak))]].concat())
 }
 
 fn cgroup(cgroup: &Cgroup) -> String {

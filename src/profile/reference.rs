@@ -7,7 +7,7 @@ use crate::base::unit;
 use crate::profile::expr::Function;
 use crate::profile::keys::{
     ACT, ARM, Absent, BARRIER, CGROUP, CHANNEL, COMMIT, CONDITION, DEADLINE, FACTS, Form, KeyRow,
-    LOCK, MEMBER, MEMORY, NUMBER_MAX, PARAM, PROCESS, PROFILE, TEAM, UCLAMP, VERBS,
+    LOCK, MEMBER, MEMORY, NUMBER_MAX, PARAM, PROCESS, PROFILE, RAMP, TEAM, UCLAMP, VERBS,
 };
 use crate::profile::parse::described_range;
 
@@ -16,6 +16,7 @@ pub fn tables() -> Vec<(&'static str, String)> {
     vec![
         ("profile-keys", keys(PROFILE)),
         ("condition-keys", keys(CONDITION)),
+        ("ramp-keys", keys(RAMP)),
         ("param-keys", keys(PARAM)),
         ("channel-keys", keys(CHANNEL)),
         ("cgroup-keys", keys(CGROUP)),

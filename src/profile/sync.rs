@@ -1,4 +1,5 @@
-//! Where tasks meet in numbers, as a profile says it: barriers, locks, group commits, safepoints.
+//! Where tasks meet in numbers, as a profile says it: barriers, locks, group commits, desks,
+//! safepoints.
 //!
 //! Must not know: kinds, who comes.
 
@@ -32,6 +33,7 @@ pub enum Sort {
         /// `sleep`, `spin`.
         by: Word,
     },
+    Desk,
     Safepoint,
 }
 
@@ -58,6 +60,8 @@ pub enum SyncVerb {
     Safepoint,
     Collect,
     Pause,
+    Ask,
+    Serve,
 }
 
 /// A verb with its word and the table of the objects that it is for.
@@ -68,13 +72,15 @@ pub struct SyncAct {
 }
 
 impl SyncVerb {
-    pub const ACTS: [SyncAct; 6] = [
+    pub const ACTS: [SyncAct; 8] = [
         SyncAct { verb: SyncVerb::Barrier, word: "barrier", table: "barrier" },
         SyncAct { verb: SyncVerb::Lock, word: "lock", table: "lock" },
         SyncAct { verb: SyncVerb::Commit, word: "commit", table: "commit" },
         SyncAct { verb: SyncVerb::Safepoint, word: "safepoint", table: "safepoint" },
         SyncAct { verb: SyncVerb::Collect, word: "collect", table: "safepoint" },
         SyncAct { verb: SyncVerb::Pause, word: "pause", table: "safepoint" },
+        SyncAct { verb: SyncVerb::Ask, word: "ask", table: "desk" },
+        SyncAct { verb: SyncVerb::Serve, word: "serve", table: "desk" },
     ];
 
     /// Its row.
@@ -91,6 +97,7 @@ impl Sort {
             Sort::Barrier { .. } => "barrier",
             Sort::Lock { .. } => "lock",
             Sort::Commit { .. } => "commit",
+            Sort::Desk => "desk",
             Sort::Safepoint => "safepoint",
         }
     }

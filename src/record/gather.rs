@@ -148,7 +148,7 @@ pub fn instances(memory: &Memory, clock: Clock) -> Vec<Vec<(u32, u64)>> {
         let times = llcs.iter().copied().zip(ticks.map(|ticks| clock.ns(ticks)));
         times.filter(|&(_, ns)| ns > 0).collect()
     };
-    (0..memory.layout.spec.homes).map(of).collect()
+    (0..memory.layout.spec.n_instances).map(of).collect()
 }
 
 fn add_all(sums: &mut [u64; 5], counters: &[AtomicU64; 5]) {
@@ -329,8 +329,8 @@ mod tests {
             channels: Vec::new(),
             sync_bytes: Vec::new(),
             copies: 1,
-            instances: 1,
-            homes: 1,
+            instances_apart: 1,
+            n_instances: 1,
             spaces: 1,
             n_regions: 0,
             page_bytes: 4096,

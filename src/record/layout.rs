@@ -4,8 +4,7 @@
 //! plans.
 //!
 //! ```text
-//! control | region addresses | times of instances on LLCs | task slots
-//! channels: state and stamp rings; sync objects | shards
+//! control | region addresses | time by instance and LLC | task slots | channels: state and stamp rings; sync objects | shards
 //! slot: what a task keeps | extremes of each series | bytes of memory steps by node | sync objects
 //! shard: counters of each team | histogram of each series
 //! ```
@@ -30,9 +29,8 @@ pub struct Spec {
     pub sync_bytes: Vec<usize>,
     pub copies: usize,
     /// Instances whose measure blocks are kept apart; 1 if they are not.
-    pub instances: usize,
-    /// Instances whose time on each LLC is kept: all of them.
-    pub homes: usize,
+    pub instances_apart: usize,
+    pub n_instances: usize,
     /// Address spaces.
     pub spaces: usize,
     /// Regions of memory that each of them may have.
@@ -140,12 +138,19 @@ pub const NO_SERIES: u16 = u16::MAX;
 impl Layout {
     pub fn new(spec: Spec) -> Layout {
         let relations = relations(&spec.cpus);
-        let (teams, n_series) = teams(&spec, &relations);
+        let mut n_series = 0;
+        let mut teams = Vec::new();
+        for team in &spec.teams {
+            let team = TeamLayout::new(team, spec.instances_apart, &relations, n_series);
+            n_series += team.kinds.len();
+            teams.push(team);
+        }
+
         let regions = size_of::<Control>().next_multiple_of(64);
         let n_region_words = spec.n_regions * spec.spaces;
         let homes = regions + (n_region_words * 8).next_multiple_of(64);
         let llcs = sorted(spec.cpus.iter().map(|cpu| cpu.place.llc));
-        let slots = homes + (spec.homes * llcs.len() * 8).next_multiple_of(64);
+        let slots = homes + (spec.n_instances * llcs.len() * 8).next_multiple_of(64);
         let moved_nodes = match spec.n_regions {
             0 => Vec::new(),
             _ => sorted(spec.cpus.iter().map(|cpu| cpu.place.node)),
@@ -217,18 +222,6 @@ impl Layout {
     pub fn sync(&self, copy: usize, object: usize) -> usize {
         self.syncs[object] + copy * self.copy_stride
     }
-}
-
-/// The teams' series, one team behind the other, and how many they are.
-fn teams(spec: &Spec, relations: &[Relation]) -> (Vec<TeamLayout>, usize) {
-    let mut n_series = 0;
-    let mut teams = Vec::new();
-    for team in &spec.teams {
-        let team = TeamLayout::new(team, spec.instances, relations, n_series);
-        n_series += team.kinds.len();
-        teams.push(team);
-    }
-    (teams, n_series)
 }
 
 /// Each once, in order.
@@ -347,8 +340,8 @@ mod tests {
             ],
             sync_bytes: vec![64, 100],
             copies: 2,
-            instances: 2,
-            homes: 2,
+            instances_apart: 2,
+            n_instances: 2,
             spaces: 2,
             n_regions: 3,
             page_bytes: 4096,

@@ -117,6 +117,7 @@ pub(crate) fn plan() -> Plan {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
         conditions: Vec::new(),
+        ramp: None,
         watch: vec!["messages_per_s".to_owned(), "elapsed_s".to_owned()],
         seed: 1,
         hash: "0123456789abcdef".to_owned(),

@@ -69,6 +69,7 @@ impl Report {
                 params: plan.params.iter().cloned().collect(),
                 hash: plan.hash.clone(),
                 seed: plan.seed,
+                ramp: plan.ramp.clone(),
                 primary: Some(plan.watch.first().map_or(DEFAULT_RESULT, String::as_str).to_owned()),
             },
             host: host_facts(host),

@@ -11,14 +11,16 @@ use crate::report::histogram::{Histogram, P50, P95, P99, P999};
 use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
 use crate::report::{
-    InstancePlacement, Judged, Metric, NO_ACTIVE, NO_MEMORY, NO_MESSAGES, NO_RECEIVER,
-    NO_SUCH_STEP, NO_SYNC, NO_TRIAL, ONE_LLC, ONE_NODE, Sourced, latency, memory_steps, placement,
-    sync,
+    InstancePlacement, Judged, Metric, NO_ACTIVE, NO_ARRIVALS, NO_MEMORY, NO_MESSAGES, NO_RECEIVER,
+    NO_SUCH_STEP, NO_SYNC, NO_TRIAL, ONE_LLC, ONE_NODE, Sourced, arrivals, latency, memory_steps,
+    placement, sync,
 };
 use std::collections::BTreeMap;
 
 /// A number, or why it could not be had.
 type Value = Result<f64, String>;
+
+const NO_WINDOW: &str = "the measured window has no length";
 
 pub(super) fn all(case: &Case<'_>) -> BTreeMap<String, Metric> {
     let wakeups =
@@ -55,7 +57,22 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         "add_bytes_per_s" => stream(case, Moved::Add),
         "triad_bytes_per_s" => stream(case, Moved::Triad),
         "wakeups_per_s" => waits(case).and_then(|()| per_s(wakeups.count(), case)),
+        "asks_per_s" => sync_per_s("desk", |it| it.led.window, case),
+        "commits_per_s" => sync_per_s("commit", |it| it.passes.window, case),
+        "lock_acquisitions_per_s" => sync_per_s("lock", |it| it.passes.window, case),
+        "pauses_per_s" => sync_per_s("safepoint", |it| it.leads, case),
+        "pause_ns_p50" => pause(P50, case),
+        "pause_ns_p99" => pause(P99, case),
+        "barrier_rounds_per_s" => sync_per_s("barrier", |it| it.leads, case),
+        "barrier_wait_share" => barrier_waits(case),
+        "barrier_asleep_share" => {
+            let of_barriers = |of: fn(&SyncRecord) -> u64| sync::sum_of(case, "barrier", of);
+            let slept = of_barriers(|it| it.slept).ok_or(NO_SYNC)?;
+            let passes = of_barriers(|it| it.passes.window).unwrap_or_default();
+            ratio(slept as f64, passes, "nobody passed a barrier in the window")
+        }
         "migrations_per_s" => per_s(case.migrations.total, case),
+        "offered_per_s" | "arrivals_per_s" | "arrival_lateness_ns_p999" => of_arrivals(key, case),
         "elapsed_s" => elapsed(case),
         "wakeup_latency_ns_p50" => waits(case).and_then(|()| percentile(wakeups, P50, "wakeup")),
         "wakeup_latency_ns_p99" => waits(case).and_then(|()| percentile(wakeups, P99, "wakeup")),
@@ -80,13 +97,13 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
             apart(case, |place| place.llc, ONE_LLC)?;
             of_wakeups(case.migrations.pulled_llc, wakeups)
         }
-        "runnable" => runnable(case, &case.kernel),
-        "busy_cpus" => busy(case, &case.kernel),
         "returned_share" => ratio(
             case.migrations.returned_100ms as f64,
             case.migrations.total,
             "no task migrated in the window",
         ),
+        "runnable" => runnable(case, &case.kernel),
+        "busy_cpus" => busy(case, &case.kernel),
         "other_busy_cpus" => placement::other_busy_cpus(case, busy(case, &case.kernel)?),
         "home_llc_share" => placement::home_llc_share(case),
         "kernel_migrations" => kernel(&case.kernel.migrations),
@@ -101,30 +118,8 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         "user_s" => Ok(seconds(recording.user_ns)),
         "sys_s" => Ok(seconds(recording.sys_ns)),
         "start_s" => Ok(seconds(recording.start_ns)),
-        _ => of_sync(key, case).unwrap_or_else(|| of_memory(key, case)),
+        _ => of_memory(key, case),
     }
-}
-
-/// `None` for the key of a metric of something else.
-fn of_sync(key: &str, case: &Case<'_>) -> Option<Value> {
-    Some(match key {
-        "commits_per_s" => sync_per_s("commit", |it| it.passes.window, case),
-        "lock_acquisitions_per_s" => sync_per_s("lock", |it| it.passes.window, case),
-        "pauses_per_s" => sync_per_s("safepoint", |it| it.leads, case),
-        "pause_ns_p50" => pause(P50, case),
-        "pause_ns_p99" => pause(P99, case),
-        "barrier_rounds_per_s" => sync_per_s("barrier", |it| it.leads, case),
-        "barrier_wait_share" => barrier_waits(case),
-        "barrier_asleep_share" => {
-            let of_barriers = |of: fn(&SyncRecord) -> u64| sync::sum_of(case, "barrier", of);
-            let passes = of_barriers(|it| it.passes.window).unwrap_or_default();
-            let slept = of_barriers(|it| it.slept).ok_or(NO_SYNC.to_owned());
-            slept.and_then(|slept| {
-                ratio(slept as f64, passes, "nobody passed a barrier in the window")
-            })
-        }
-        _ => return None,
-    })
 }
 
 fn of_memory(key: &str, case: &Case<'_>) -> Value {
@@ -192,7 +187,7 @@ pub(super) fn sampler_share(case: &Case<'_>) -> Value {
     let timeline = &case.recording.timeline;
     match (timeline.samples.is_empty(), had_ns > 0.0) {
         (true, _) => Err("nobody looked where tasks and pages were".to_owned()),
-        (_, false) => Err("the measured window has no length".to_owned()),
+        (_, false) => Err(NO_WINDOW.to_owned()),
         _ => Ok(timeline.cost_ns as f64 / had_ns),
     }
 }
@@ -202,6 +197,8 @@ fn of_measure(key: &str, name: &str, case: &Case<'_>) -> Value {
         latency::merged(case.recording, |series| latency::is_measure(&series.kind, name));
     match key {
         "*s_per_s" => per_s(histogram.count(), case),
+        "*s_at_once" => ratio(histogram.sum() as f64, case.recording.window_ns, NO_WINDOW),
+        "*_ns_mean" => histogram.mean().ok_or_else(|| none_recorded(name)),
         "*_ns_p50" => percentile(&histogram, P50, name),
         "*_ns_p95" => percentile(&histogram, P95, name),
         "*_ns_p99" => percentile(&histogram, P99, name),
@@ -225,6 +222,9 @@ fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
             let received = tasks.map(|task| task.messages.received.window).sum();
             ratio(woken as f64, received, "it received no message in the window")
         }
+        "*_runnable" => runnable(case, &of_kernel()),
+        "*_voluntary_switches" => kernel(&of_kernel().totals.voluntary_switches),
+        "*_involuntary_switches" => kernel(&of_kernel().totals.involuntary_switches),
         "*_active_share" => {
             if !teams[team].ops.iter().any(Op::is_for_a_part) {
                 return Err(NO_ACTIVE.to_owned());
@@ -234,9 +234,14 @@ fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
                 .fold([0, 0], |[out, active], task| [out + task.draws[0], active + task.draws[1]]);
             ratio(active as f64, out + active, "nobody came to such a block in the window")
         }
-        "*_runnable" => runnable(case, &of_kernel()),
-        "*_voluntary_switches" => kernel(&of_kernel().totals.voluntary_switches),
-        "*_involuntary_switches" => kernel(&of_kernel().totals.involuntary_switches),
+        "*_runnable_unpaused" => {
+            let held = sync::held_share(case, team)?;
+            let runnable = runnable(case, &of_kernel())?;
+            match held < 1.0 {
+                true => Ok(runnable / (1.0 - held)),
+                false => Err("its tasks were held all the time".to_owned()),
+            }
+        }
         _ => Err("this version does not compute it".to_owned()),
     }
 }
@@ -328,7 +333,7 @@ fn stream(case: &Case<'_>, kernel: Moved) -> Result<f64, String> {
 
 fn per_s(count: u64, case: &Case<'_>) -> Value {
     match case.recording.window_ns {
-        0 => Err("the measured window has no length".to_owned()),
+        0 => Err(NO_WINDOW.to_owned()),
         _ => Ok(count as f64 / case.window_s()),
     }
 }
@@ -346,9 +351,23 @@ fn elapsed(case: &Case<'_>) -> Value {
     }
 }
 
+/// Of all blocks at which requests arrive, open and closed.
+fn of_arrivals(key: &str, case: &Case<'_>) -> Value {
+    let found = arrivals::requests(case.plan, case.recording).ok_or(NO_ARRIVALS.to_owned())?;
+    match key {
+        "offered_per_s" => Ok(found.offered_per_s),
+        "arrivals_per_s" => per_s(found.lateness.count(), case),
+        _ => percentile(&found.lateness, P999, "arrival"),
+    }
+}
+
 fn percentile(histogram: &Histogram, p: u64, what: &str) -> Value {
     let value = histogram.percentile(p).map(|ns| ns as f64);
-    value.ok_or_else(|| format!("no {what} was recorded in the window"))
+    value.ok_or_else(|| none_recorded(what))
+}
+
+fn none_recorded(what: &str) -> String {
+    format!("no {what} was recorded in the window")
 }
 
 fn cpu_per_message(case: &Case<'_>) -> Value {

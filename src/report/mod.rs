@@ -46,6 +46,7 @@ pub use trial::Trial;
 
 use crate::base::Relation;
 use crate::metric::Better;
+use crate::plan::RampPlan;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -92,6 +93,9 @@ pub struct ProfileFacts {
     pub seed: u64,
     /// The metric that is the profile's result.
     pub primary: Option<String>,
+    /// How the points of a sweep are called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<RampPlan>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -211,7 +215,7 @@ pub struct Arrivals {
     pub team: String,
     /// The step: `arrive 2000/s, poisson`, `every 10ms`.
     pub at: String,
-    /// Whether it goes on whatever became of the rounds before (`arrive`).
+    /// Whether it goes on whatever became of the rounds before (`arrive`, but if `closed`).
     pub open_loop: bool,
     /// As the plan has it, of all members.
     pub offered_per_s: f64,
@@ -231,7 +235,7 @@ pub struct Arrivals {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SyncRow {
     pub name: String,
-    /// `barrier`, `lock`, `commit`, `safepoint`.
+    /// `barrier`, `lock`, `commit`, `desk`, `safepoint`.
     pub sort: String,
     /// The kind of that sort; of a sort without kinds the sort.
     pub kind: String,
@@ -251,7 +255,8 @@ pub struct SyncRow {
     /// Of a lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub releases: Option<u64>,
-    /// Of a commit: groups that this team led, and the commits in them.
+    /// Of a commit: groups that this team led, and the commits in them. Of a desk: batches that it
+    /// served, and the asks in them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -453,6 +458,10 @@ pub const NO_MESSAGES: &str = "this team receives no messages";
 pub const NO_SUCH_STEP: &str = "no step of this kind used memory in the window";
 /// Why a metric of a sort of sync object has no value where the profile has none.
 pub const NO_SYNC: &str = "the profile has no such sync object";
+/// Why a team has no number outside of pauses.
+pub const NO_SAFEPOINT: &str = "no safepoint holds this team";
+/// Why a metric of arrivals has no value where nothing arrives.
+pub const NO_ARRIVALS: &str = "no team of this profile has requests arrive";
 pub const NO_TRIAL: &str = "the profile is no trial of who moves";
 
 /// Why a metric of what is apart has no value where nothing is.
@@ -468,6 +477,8 @@ pub const UNSAID: &[&str] = &[
     NO_MESSAGES,
     NO_SUCH_STEP,
     NO_SYNC,
+    NO_SAFEPOINT,
+    NO_ARRIVALS,
     ONE_NODE,
     ONE_LLC,
 ];

@@ -4,11 +4,11 @@
 //! Must not know: how a wakeup is told from a wait; the recording says so.
 
 use crate::plan::{Act, SyncPlan, SyncSort};
-use crate::record::recording::{End, SeriesKind, SyncRecord};
+use crate::record::recording::{End, Series, SeriesKind, SyncRecord};
 use crate::report::checks::Outcome::{self, Broken, Holds, Untested};
 use crate::report::histogram::{Histogram, P50, P90, P95, P99, P999};
 use crate::report::judge::Case;
-use crate::report::{SyncRow, latency};
+use crate::report::{NO_SAFEPOINT, SyncRow, latency};
 use std::collections::BTreeMap;
 
 /// A row for each team and object, in the order of the teams.
@@ -48,8 +48,8 @@ fn row(record: &SyncRecord, case: &Case<'_>) -> Option<SyncRow> {
         wait_share: (had_ns > 0.0).then(|| waited_ns / had_ns),
         rounds: of("barrier", record.leads).filter(|_| object.has_rounds()),
         releases: of("lock", record.leads),
-        groups: of("commit", record.leads),
-        grouped: of("commit", record.led.window),
+        groups: of("commit", record.leads).or(of("desk", record.leads)),
+        grouped: of("commit", record.led.window).or(of("desk", record.led.window)),
         pauses: of("safepoint", record.leads),
         unit: "ns".to_owned(),
         min: waits.min(),
@@ -69,10 +69,13 @@ pub(super) fn wakeups(syncs: &[SyncRecord]) -> u64 {
     syncs.iter().map(|record| record.slept - record.unstamped.min(record.slept)).sum()
 }
 
-/// Whether the team helps in pauses of the object.
+/// Whether the team lets others through and is not let through itself: it helps in pauses, or
+/// serves.
 fn helps(case: &Case<'_>, record: &SyncRecord) -> bool {
     let team = case.plan.teams.get(record.team);
-    team.is_some_and(|team| team.acts_at(record.object as u32).any(|act| *act == Act::Pause))
+    team.is_some_and(|team| {
+        team.acts_at(record.object as u32).any(|act| matches!(act, Act::Pause | Act::Serve))
+    })
 }
 
 /// Nobody comes through whom nobody lets through, and in a run that did all its steps everybody who
@@ -85,7 +88,7 @@ pub(super) fn conserved(case: &Case<'_>) -> Outcome {
     let mut sums = Vec::new();
     for (index, object) in case.plan.syncs.iter().enumerate() {
         let its = || case.recording.syncs.iter().filter(|record| record.object == index);
-        // Who helps in a pause is not let go by its end.
+        // Who helps in a pause is not let go by its end, nor who serves by those who ask.
         let comes = |it: &&SyncRecord| !helps(case, it);
         let passes: u64 = its().filter(comes).map(|record| record.passes.total()).sum();
         let led: u64 = its().map(|record| record.led.total()).sum();
@@ -140,6 +143,40 @@ pub(super) fn barrier_waits(case: &Case<'_>) -> (f64, f64) {
     (waited_ns, case.recording.window_ns as f64 * tasks.into_values().sum::<f64>())
 }
 
+/// The part of the window in which safepoints held all tasks of a team: from when the last mutator
+/// had parked to when all were let go, on average over copies.
+pub(super) fn held_share(case: &Case<'_>, team: usize) -> Result<f64, String> {
+    let of_team = case.plan.teams.get(team).ok_or("there is no such team")?;
+    let mutates =
+        |object: &u32| of_team.acts_at(*object).any(|act| matches!(act, Act::Poll | Act::Collect));
+    let names: Vec<&str> = (0..case.plan.syncs.len() as u32)
+        .filter(mutates)
+        .map(|object| case.plan.syncs[object as usize].name.as_str())
+        .collect();
+    if names.is_empty() {
+        return Err(NO_SAFEPOINT.to_owned());
+    }
+    let sum_ns = |wanted: fn(&SeriesKind) -> Option<&String>| {
+        let is_it =
+            |series: &Series| wanted(&series.kind).is_some_and(|it| names.contains(&it.as_str()));
+        let histogram = latency::merged(case.recording, is_it);
+        histogram.mean().unwrap_or(0.0) * histogram.count() as f64
+    };
+    let paused_ns = sum_ns(|kind| match kind {
+        SeriesKind::Pause(name) => Some(name),
+        _ => None,
+    });
+    let stopping_ns = sum_ns(|kind| match kind {
+        SeriesKind::ToSafepoint(name) => Some(name),
+        _ => None,
+    });
+    let window_ns = case.recording.window_ns as f64 * f64::from(case.plan.copies);
+    match window_ns > 0.0 {
+        true => Ok((paused_ns - stopping_ns) / window_ns),
+        false => Err("the measured window has no length".to_owned()),
+    }
+}
+
 /// What teams did at all objects of a sort in the window; `None` without any.
 pub(super) fn sum_of(case: &Case<'_>, sort: &str, of: impl Fn(&SyncRecord) -> u64) -> Option<u64> {
     let is_it = |object: &SyncPlan| object.words().0 == sort;
@@ -151,7 +188,7 @@ pub(super) fn sum_of(case: &Case<'_>, sort: &str, of: impl Fn(&SyncRecord) -> u6
 #[cfg(test)]
 mod tests {
     use crate::record::Recording;
-    use crate::report::{Report, fixture, fixture_sync};
+    use crate::report::{NO_SAFEPOINT, Report, fixture, fixture_sync};
 
     /// What becomes of a law when one thing of a plain run is changed.
     fn check(law: &str, change: impl FnOnce(&mut Recording), expected: bool) {
@@ -205,5 +242,16 @@ mod tests {
         let row = report.runs[0].sync.iter().find(|row| row.sort == "barrier").unwrap();
         assert_eq!(metrics["barrier_wait_share"].value, row.wait_share);
         assert!(metrics["pause_ns_p50"].value.unwrap() > 0.0);
+        // Held from when the last has parked until the end of the pause.
+        let took_s = |series: &str| {
+            let row = report.runs[0].latency.iter().find(|row| row.series == series).unwrap();
+            row.mean.unwrap() * row.count as f64 / 1e9
+        };
+        let held_s = took_s("gc:pause") - took_s("gc:to_safepoint");
+        let of = |key: &str| metrics[key].value.unwrap();
+        let held = 1.0 - of("mutator_runnable") / of("mutator_runnable_unpaused");
+        let expected = held_s / report.runs[0].window_s / f64::from(fixture_sync::plan().copies);
+        assert!(expected > 0.01 && (held - expected).abs() < 1e-9, "{held}, not {expected}");
+        assert_eq!(metrics["helper_runnable_unpaused"].reason.as_deref(), Some(NO_SAFEPOINT));
     }
 }

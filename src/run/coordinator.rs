@@ -13,6 +13,7 @@ use super::gate::{Gate, Readiness};
 use super::leader::{self, Could};
 use super::program::Channels;
 use super::sampler::Sampler;
+use super::seconds::Seconds;
 use super::stage::{Pace, Stage};
 use super::watch::Watch;
 use super::worker::Worker;
@@ -383,6 +384,7 @@ impl<'a> Coordinator<'a> {
         let control = self.memory.control();
         let warmup = Phase::of(control.phase.load(Relaxed)) == Phase::Warmup;
         let begin = clock::monotonic_ns();
+        let mut seconds = Seconds::new(if warmup { None } else { self.control.each_second });
         loop {
             self.drain_event();
             if let Some(signal) = signal::stop_signal() {
@@ -411,6 +413,7 @@ impl<'a> Coordinator<'a> {
                 });
                 nap_ns = nap_ns.min(TELL_EVERY_NS);
             }
+            nap_ns = nap_ns.min(seconds.tell(passed_ns, self.plan, self.memory));
             if let Some(sampler) = &mut self.sampler {
                 sampler.look_if_due();
                 nap_ns = nap_ns.min(sampler.due_in_ns());

@@ -13,6 +13,7 @@ use crate::record::recorder::{Recorder, Since, Waited};
 use crate::record::stamp::Stamp;
 use crate::step::sync::barrier::{self, Barrier};
 use crate::step::sync::commit::{Commit, Turn};
+use crate::step::sync::desk::Desk;
 use crate::step::sync::lock::{self, Held, Locks, Mode};
 use crate::step::sync::safepoint::Safepoint;
 use crate::step::sync::{Hitch, Note, Scope, Visit, Visitor, Wait};
@@ -27,6 +28,7 @@ pub(super) enum Object<'a> {
         flush: &'static work::Kind,
         flush_ns: u64,
     },
+    Desk(Desk<'a>),
     Safepoint(Safepoint<'a>),
     /// Of a kind that has no row; no plan has one.
     Nothing,
@@ -65,6 +67,10 @@ impl<'a> Object<'a> {
                 flush: work::find(by)?,
                 flush_ns: *flush_ns,
             },
+            SyncSort::Desk { servers } => {
+                let tasks = (*servers, object.members);
+                Object::Desk(Desk::at(shared, offset, tasks, scope))
+            }
             SyncSort::Safepoint { mutators, helpers } => {
                 let tasks = (*mutators, *helpers);
                 Object::Safepoint(Safepoint::at(shared, offset, tasks, scope))
@@ -120,6 +126,8 @@ enum Deed {
     Lock { pick: LockPick, mode: Mode },
     Unlock,
     Commit,
+    Ask { measure: u16 },
+    Serve,
     Poll,
     Collect,
     Pause,
@@ -155,6 +163,8 @@ impl Meet {
             }
             Act::Unlock { .. } => Deed::Unlock,
             Act::Commit => Deed::Commit,
+            Act::Ask { measure } => Deed::Ask { measure: *measure as u16 },
+            Act::Serve => Deed::Serve,
             Act::Poll => Deed::Poll,
             Act::Collect => Deed::Collect,
             Act::Pause => Deed::Pause,
@@ -217,6 +227,8 @@ impl<'a> Worker<'a> {
             (Deed::Commit, Object::Commit { commit, flush, flush_ns }) => {
                 self.commit(at, tie, commit, (flush, *flush_ns))
             }
+            (Deed::Ask { measure }, Object::Desk(desk)) => self.ask(at, tie, desk, measure),
+            (Deed::Serve, Object::Desk(desk)) => self.serve(at, tie, desk),
             (Deed::Poll, Object::Safepoint(safepoint)) if !safepoint.is_asked() => Ok(()),
             (Deed::Poll, Object::Safepoint(safepoint)) => self.park(at, tie, safepoint).map(drop),
             (Deed::Collect, Object::Safepoint(safepoint)) => self.collect(at, tie, safepoint),
@@ -342,6 +354,28 @@ impl<'a> Worker<'a> {
             }
         }
         self.recorder.passed(tie, since);
+        Ok(())
+    }
+
+    fn ask(&mut self, at: usize, tie: usize, desk: &Desk<'_>, measure: u16) -> Result<(), Stop> {
+        let since = self.arrives();
+        let served = self.through(at, tie, |visit, here| desk.ask(visit, here))?;
+        self.recorder.waited(tie, since, waited(served.wait));
+        self.recorder.passed(tie, since);
+        if let Some(batch) = served.batch {
+            self.recorder.measured(measure, Stamp::of_words(batch).ticks);
+        }
+        Ok(())
+    }
+
+    fn serve(&mut self, at: usize, tie: usize, desk: &Desk<'_>) -> Result<(), Stop> {
+        let since = self.arrives();
+        let (wait, batch) = self.through(at, tie, |visit, _| desk.take(visit))?;
+        self.recorder.waited(tie, since, waited(wait));
+        self.recorder.passed(tie, since);
+        let n_served = self.through(at, tie, |_, here| desk.serve(batch, here))?;
+        self.recorder.led(tie, n_served.into());
+        self.recorder.time_passed();
         Ok(())
     }
 

@@ -28,6 +28,7 @@ mod program;
 mod residence;
 mod roster;
 mod sampler;
+mod seconds;
 mod stage;
 mod using;
 mod watch;
@@ -36,7 +37,7 @@ mod worker;
 use crate::host::{self, Host};
 use crate::plan::Plan;
 use crate::record::Recording;
-use crate::record::recording::Failure;
+use crate::record::recording::{Failure, Series};
 use crate::sys::Errno;
 use crate::sys::clock::Source;
 
@@ -46,6 +47,9 @@ pub struct Control<'a> {
     /// Called by the coordinating thread some ten times a second. Without it that thread sleeps
     /// through the run, but for looks at regions of memory, and whether anybody can go on.
     pub progress: Option<&'a dyn Fn(Progress)>,
+    /// Called by the coordinating thread when another second of the window has passed, with the
+    /// histograms as they are then.
+    pub each_second: Option<&'a dyn Fn(&[Series])>,
     /// Makes the coordinating thread SCHED_FIFO of this priority once all tasks are ready.
     pub coordinator_fifo: Option<u8>,
 }

@@ -36,6 +36,10 @@ enum Way<'a> {
         count: u64,
         at: u64,
     },
+    Multiply {
+        span: Span<'a>,
+        count: u64,
+    },
     /// `at` is the line from which to go on.
     Allocate {
         span: Span<'a>,
@@ -65,6 +69,7 @@ impl<'a> Using<'a> {
                 Way::Touch { span, access, pick, count }
             }
             "chase" => Way::Chase { span, count, at: 0 },
+            "multiply" => Way::Multiply { span, count },
             "allocate" => Way::Allocate { span, bytes: count, at: 0 },
             verb => {
                 let kernel = stream::find(verb)?;
@@ -102,7 +107,8 @@ impl<'a> Using<'a> {
             Way::Stream { arrays, .. } => {
                 stream::fill(arrays, between);
             }
-            Way::Sweep { .. } | Way::Touch { .. } | Way::Allocate { .. } => {}
+            Way::Sweep { .. } | Way::Touch { .. } | Way::Multiply { .. } | Way::Allocate { .. } => {
+            }
         }
     }
 
@@ -115,6 +121,9 @@ impl<'a> Using<'a> {
             }
             Way::Touch { span, access, pick, count } => {
                 memory::touch(*span, *count, *access, pick, random, between);
+            }
+            Way::Multiply { span, count } => {
+                memory::multiply(*span, *count, between);
             }
             Way::Chase { span, count, at } => *at = memory::chase(*span, *count, *at, between),
             Way::Allocate { span, bytes, at } => {

@@ -10,6 +10,7 @@ mod facts;
 mod flow;
 mod forbidden;
 mod hackbench;
+mod jbb;
 mod limits;
 mod low_load;
 mod memory;
@@ -24,6 +25,7 @@ mod signals;
 mod stalls;
 mod streams;
 mod sync;
+mod web;
 
 use serde_json::Value;
 use std::process::{Command, Output};

@@ -63,12 +63,16 @@ const PLANNED: &[(&str, Params)] = &[
     ("numa02", &[("arm", "worst"), ("bytes", "classic")]),
     ("linpack", &[]),
     ("stream", &[]),
+    ("oltp", &[]),
     ("nas-third", &[]),
     ("nas-third", &[("threads", "2 * nodes"), ("choose", "random"), ("straggler", "50%")]),
     ("cas", &[]),
     ("cas", &[("arm", "single")]),
-    ("oltp", &[]),
+    ("web", &[]),
+    ("web", &[("as", "processes"), ("arrivals", "closed")]),
     ("tests/golden/placement.toml", &[]),
+    ("jbb", &[]),
+    ("jbb", &[("jvms", "nodes"), ("place", "node:instance"), ("gc", "0"), ("table", "0")]),
 ];
 
 fn host(machine: &Machine) -> Host {

@@ -51,6 +51,12 @@ fn more(row: &SyncRow, window_s: f64, width: usize) -> String {
     let led = match (row.rounds, row.pauses, row.groups, row.grouped) {
         (Some(n @ 1..), ..) => format!(", {} rounds ended{}", count(n), per_s(n)),
         (_, Some(n @ 1..), ..) => format!(", {} pauses ended{}", count(n), per_s(n)),
+        (.., Some(groups @ 1..), Some(grouped)) if row.sort == "desk" => format!(
+            ", {} batches served{}, of {:.1} asks on average",
+            count(groups),
+            per_s(groups),
+            grouped as f64 / groups as f64
+        ),
         (.., Some(groups @ 1..), Some(grouped)) => format!(
             ", {} groups led{}, of {:.1} commits on average",
             count(groups),

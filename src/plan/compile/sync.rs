@@ -20,6 +20,11 @@ impl Compiler<'_> {
         match it.verb {
             SyncVerb::Barrier => self.push_sync(object, Act::Pass, span),
             SyncVerb::Commit => self.push_sync(object, Act::Commit, span),
+            SyncVerb::Ask => {
+                let measure = self.measure_number(&format!("{}_batch_wait", it.at.channel.text));
+                self.push_sync(object, Act::Ask { measure }, span);
+            }
+            SyncVerb::Serve => self.push_sync(object, Act::Serve, span),
             SyncVerb::Safepoint => self.push_sync(object, Act::Poll, span),
             SyncVerb::Collect => self.push_sync(object, Act::Collect, span),
             SyncVerb::Pause => {

@@ -25,6 +25,9 @@ pub(super) fn object(object: &SyncPlan) -> String {
             unit::exact(*flush_ns as f64, Unit::Time),
             counted_tasks(object)
         ),
+        SyncSort::Desk { servers } => {
+            format!("{} of {}", counted((*servers).into(), "server"), counted_tasks(object))
+        }
         SyncSort::Safepoint { mutators, helpers } => format!(
             "{}, {}",
             counted((*mutators).into(), "mutator"),

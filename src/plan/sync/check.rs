@@ -24,6 +24,7 @@ pub(in crate::plan) fn check(pattern: &Pattern, faults: &mut Vec<Fault>, notes: 
             }
             SyncSort::Lock { kind, .. } => object.lock(kind, faults, notes),
             SyncSort::Commit { by, .. } => object.commit(by, notes),
+            SyncSort::Desk { servers } => object.desk(*servers, faults),
             SyncSort::Safepoint { mutators, helpers } => {
                 object.safepoint(*mutators, *helpers, faults, notes);
             }
@@ -204,6 +205,44 @@ impl<'a> Checked<'a> {
         }
     }
 
+    /// Who asks is let go by others, as long as it asks.
+    fn desk(&self, servers: u32, faults: &mut Vec<Fault>) {
+        let name = &self.plan.name;
+        let serves = |visit: &&Visit| act(self.pattern, visit) == Some(&Act::Serve);
+        let mut fault = |visit: &Visit, message: String, help: &str| {
+            faults.push(Fault::new(self.span(visit), message).with_help(help));
+        };
+        let asker = self.visits().find(|visit| !serves(visit));
+        match (asker, self.visits().find(serves)) {
+            (Some(asker), None) => {
+                let message = format!("team `{}` asks at desk `{name}`", self.team(asker));
+                fault(asker, message + ", where nobody serves", "add a step `serve`");
+            }
+            (None, Some(server)) => {
+                let message = format!("team `{}` serves at desk `{name}`", self.team(server));
+                fault(server, message + ", where nobody asks", "add a step `ask`");
+            }
+            _ => {}
+        }
+        // Each has its own who ask.
+        let serving: u32 = self.visits().filter(serves).map(|visit| visit.members).sum();
+        for server in self.visits().filter(serves) {
+            let team = &self.pattern.teams[server.team];
+            if team.acts_at(self.index).any(|act| matches!(act, Act::Ask { .. })) {
+                let message = format!("team `{}` would serve at a desk where it asks", team.name);
+                fault(server, message, "let another team serve");
+            } else if servers != team.size || serving != team.size {
+                let message = format!("not all of one team serve at desk `{name}`, once each");
+                let help = "each serves its own who ask: let all members of one team do so";
+                fault(server, message, help);
+            } else if self.may_end(server) {
+                let message = format!("team `{}` may end before the last who asks", team.name);
+                let help = "put `serve` inside `forever`, in a team with `background = true`";
+                fault(server, message, help);
+            }
+        }
+    }
+
     fn safepoint(
         &self,
         mutators: u32,
@@ -239,7 +278,7 @@ impl<'a> Checked<'a> {
         }
     }
 
-    /// Whether a helper ends by itself, or keeps the run from its end.
+    /// Whether a helper or server ends by itself, or keeps the run from its end.
     fn may_end(&self, help: &Visit) -> bool {
         let team = &self.pattern.teams[help.team];
         let spawns = team.ops.iter().any(|op| matches!(op, Op::Spawn { .. }));

@@ -34,6 +34,10 @@ impl SyncObject {
         SyncObject::new(name, Sort::Commit { flush, by })
     }
 
+    pub fn desk(name: &str) -> SyncObject {
+        SyncObject::new(name, Sort::Desk)
+    }
+
     pub fn safepoint(name: &str) -> SyncObject {
         SyncObject::new(name, Sort::Safepoint)
     }
@@ -63,6 +67,14 @@ impl Step {
 
     pub fn commit(name: &str) -> Step {
         Step::at_object(SyncVerb::Commit, named(name), [])
+    }
+
+    pub fn ask(name: &str) -> Step {
+        Step::at_object(SyncVerb::Ask, named(name), [])
+    }
+
+    pub fn serve(name: &str) -> Step {
+        Step::at_object(SyncVerb::Serve, named(name), [])
     }
 
     pub fn safepoint(name: &str) -> Step {

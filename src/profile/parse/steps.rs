@@ -206,13 +206,12 @@ impl Reader<'_> {
             }
             "spawn" => Action::Spawn { team: self.word_of(value, row.verb, &[])? },
             "join" => Action::Join { team: self.word_of(value, row.verb, &[])? },
-            "sweep" | "touch" | "chase" | "allocate" | "copy" | "scale" | "add" | "triad" => {
-                self.use_of_memory(row, table, value, verb)?
-            }
+            "sweep" | "touch" | "chase" | "multiply" | "allocate" | "copy" | "scale" | "add"
+            | "triad" => self.use_of_memory(row, table, value, verb)?,
             "active" | "choose" | "every" | "arrive" => {
                 Action::Flow(Box::new(self.flow(row, table, value, depth)?))
             }
-            "barrier" | "lock" | "commit" | "safepoint" | "collect" | "pause" => {
+            "barrier" | "lock" | "commit" | "ask" | "serve" | "safepoint" | "collect" | "pause" => {
                 self.sync_step(row, table, value, depth)?
             }
             "forever" => Action::Forever { steps: self.steps(value, row.verb, depth + 1) },

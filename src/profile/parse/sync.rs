@@ -1,15 +1,16 @@
-//! Reads `[barrier.NAME]`, `[lock.NAME]`, `[commit.NAME]`, `[safepoint.NAME]`, and steps at them.
+//! Reads `[barrier.NAME]`, `[lock.NAME]`, `[commit.NAME]`, `[desk.NAME]`, `[safepoint.NAME]`, and
+//! steps at them.
 //!
 //! Must not know: who comes to them, kinds.
 
 use super::number::Scope;
 use super::reader::{Instances, Key, Named, Reader, Table, Value, shown, stand_in, suggestion};
 use crate::base::Unit;
-use crate::profile::keys::{BARRIER, COMMIT, LOCK, SAFEPOINT, VerbRow};
+use crate::profile::keys::{BARRIER, COMMIT, DESK, LOCK, SAFEPOINT, VerbRow};
 use crate::profile::{Action, Address, Expr, Sort, SyncObject, SyncStep, SyncVerb, Which, Word};
 
 /// The tables, in the order in which they are read and printed.
-const TABLES: [&str; 4] = ["barrier", "lock", "commit", "safepoint"];
+const TABLES: [&str; 5] = ["barrier", "lock", "commit", "desk", "safepoint"];
 
 impl Reader<'_> {
     pub fn syncs(&mut self, profile: &Table<'_>) -> Vec<SyncObject> {
@@ -31,6 +32,7 @@ impl Reader<'_> {
             "barrier" => BARRIER,
             "lock" => LOCK,
             "commit" => COMMIT,
+            "desk" => DESK,
             _ => SAFEPOINT,
         };
         let keys = self.table(value, label, key.span(), rows);
@@ -54,6 +56,7 @@ impl Reader<'_> {
                 flush: self.number(&keys, "flush", Scope::Profile).unwrap_or_else(stand_in),
                 by: self.word(&keys, "by").unwrap_or(Word::from("sleep")),
             },
+            "desk" => Sort::Desk,
             _ => Sort::Safepoint,
         };
         let same = self.sync_objects.iter().find(|(known, ..)| *known == name);

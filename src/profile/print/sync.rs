@@ -31,7 +31,7 @@ pub(super) fn print_object(out: &mut String, object: &SyncObject) {
                 line(out, "by", &word(by));
             }
         }
-        Sort::Safepoint => {}
+        Sort::Desk | Sort::Safepoint => {}
     }
 }
 

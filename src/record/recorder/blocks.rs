@@ -1,4 +1,4 @@
-//! What a task remembers of its measure blocks, whatever is in them, and of whose instance it is.
+//! What a task remembers of its measure blocks, whatever is in them.
 //!
 //! Must not know: which instances are kept apart, and why.
 
@@ -6,10 +6,10 @@ use super::{Phase, Recorder};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl<'a> Recorder<'a> {
-    /// The recorder of a task of that instance, whose measure blocks may be kept apart.
+    /// The same of a task of that instance, with its own blocks if instances are kept apart.
     pub fn in_instance(mut self, instance: u32) -> Recorder<'a> {
         self.instance = instance as usize;
-        if (instance as usize) < self.shared.memory.layout.spec.instances {
+        if self.instance < self.shared.memory.layout.spec.instances_apart {
             self.first_measure += instance as u16 * self.layout.n_measures;
         }
         self

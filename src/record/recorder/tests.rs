@@ -29,8 +29,8 @@ fn memory() -> Memory {
         channels: vec![],
         sync_bytes: vec![],
         copies: 1,
-        instances: 1,
-        homes: 2,
+        instances_apart: 1,
+        n_instances: 2,
         spaces: 1,
         n_regions: 1,
         page_bytes: 4096,
@@ -214,8 +214,7 @@ fn blocks_of_instances_are_apart() {
     // Whose block it is, of how many that are kept apart, and the number of its series' instance.
     let check = |instance: u32, apart: usize, expected: u32| {
         let mut spec = memory().layout.spec.clone();
-        spec.instances = apart;
-        spec.homes = 6;
+        spec.instances_apart = apart;
         spec.teams[0].measures = vec!["a".to_owned(), "b".to_owned()];
         let (memory, _) = Memory::create(Layout::new(spec)).unwrap();
         memory.control().phase.store(Phase::Window as u32, Relaxed);

@@ -1,5 +1,5 @@
-//! Ways to use memory: going through it in order, at random, along a chain, as an allocator does,
-//! and as STREAM does.
+//! Ways to use memory: going through it in order, at random, along a chain, as matrices that are
+//! multiplied, as an allocator does, and as STREAM does.
 //!
 //! A task may do any of this to memory that others are using. Long ways are gone in pieces of some
 //! 0.1 ms, and after each the caller's [`Between`] is told how many bytes it was and says whether
@@ -14,6 +14,7 @@
 
 mod allocate;
 mod chase;
+mod multiply;
 pub mod stream;
 mod sweep;
 mod touch;
@@ -23,6 +24,7 @@ mod tests;
 
 pub use allocate::allocate;
 pub use chase::{chase, prepare_chase};
+pub use multiply::multiply;
 pub use stream::stream;
 pub use sweep::{first_touch, sweep};
 pub use touch::{Pick, touch};

@@ -8,6 +8,7 @@
 
 pub mod barrier;
 pub mod commit;
+pub mod desk;
 pub mod lock;
 pub mod safepoint;
 mod slip;
@@ -93,7 +94,8 @@ pub fn rows() -> impl Iterator<Item = Row> {
     let barriers = barriers.map(move |kind| row("barrier", kind.name, kind.about, true));
     let locks = lock::KINDS.iter();
     let locks = locks.map(move |kind| row("lock", kind.name, kind.about, kind.processes));
-    let others = [("commit", commit::ABOUT), ("safepoint", safepoint::ABOUT)];
+    let others =
+        [("commit", commit::ABOUT), ("desk", desk::ABOUT), ("safepoint", safepoint::ABOUT)];
     let others = others.map(|(sort, about)| Row { name: sort.to_owned(), about: about.to_owned() });
     barriers.chain(locks).chain(others)
 }

@@ -79,7 +79,7 @@ fn pages_are_placed(shape: &Shape) {
         let path = program::profile(&format!(
             "instances = 1\n[memory.area]\nbytes = '16MiB'\nhuge = 'never'\n{keys}\n\
              [team.holder]\nsize = 1\non = 'node:{second}'\n\
-             steps = [ {{ touch = 'area', count = 1 }}, {{ sleep = '1500ms' }} ]\n"
+             steps = [ {{ touch = 'area', count = 1 }}, {{ sleep = '3s' }} ]\n"
         ));
         let mut started = Started::new(&format!("schedload run {path}"));
         let seen = started.until("its memory was there", || {
@@ -176,7 +176,7 @@ fn task_moves(shape: &Shape) {
 fn nothing_moves(shape: &Shape) {
     let _off = Knob::numa_balancing("0");
     let nodes = shape.nodes_in_use();
-    let (run, pages) = trial(shape, "0s", 6);
+    let (run, pages) = trial(shape, "0s", 12);
     assert_eq!(run.value("trial.outcome"), "neither", "{}", run.value("trial"));
     assert!(share(&pages, nodes[0]) > 0.99, "numa_maps has {pages:?}");
     let faults = &of_team(&run, "worker")["faults"];
@@ -285,7 +285,7 @@ fn cgroups_of_instances(shape: &Shape) {
          weight = 200, max = '150%' }}\n\
          [memory.area]\nbytes = '16MiB'\nhuge = 'never'\n\
          [team.holder]\nsize = 2\nsteps = [ {{ sweep = 'area', access = 'write' }}, \
-         {{ sleep = '2s' }} ]\n",
+         {{ sleep = '4s' }} ]\n",
         nodes[0], nodes[1], nodes[0], nodes[0], nodes[1], nodes[0]
     ));
     let mut started = Started::new(&format!("schedload run {path}"));

@@ -10,15 +10,34 @@ use serde_json::Value;
 
 /// What needs two nodes with CPUs and memory.
 pub const CHECKS: &[Check] = &[
+    Check { name: "profiles::oltp", body: oltp },
     Check { name: "profiles::nas_third", body: nas_third },
     Check { name: "profiles::cas", body: cas },
-    Check { name: "profiles::oltp", body: oltp },
+    Check { name: "profiles::jbb", body: jbb },
+    Check { name: "profiles::web", body: web },
 ];
 
 /// Shares of nodes, which are all of something.
 fn is_split(shares: &[&Value], of: &str) {
     let sum: f64 = shares.iter().map(|it| it["share"].as_f64().unwrap()).sum();
     assert!(shares.len() > 1 && (sum - 1.0).abs() < 1e-6, "{of}: {shares:?}");
+}
+
+/// Two servers: how their time and memory are split over the nodes, and how often a wakeup crosses.
+fn oltp(_: &Shape) {
+    let line = "schedload run oltp --instances 2 --threads 2 --pool 2MiB --duration 3s";
+    let run = program::run(line);
+    for instance in run.value("residency.instances").as_array().unwrap() {
+        let shares = |key: &str| instance[key].as_array().unwrap().iter().collect::<Vec<_>>();
+        is_split(&shares("cpu"), "time");
+        is_split(&shares("memory"), "memory");
+    }
+    let all = run.wakeups("all");
+    let share = run.value("metrics.cross_node_wakeup_share.value").as_f64().unwrap();
+    assert!((share - run.wakeups("cross_node") as f64 / all as f64).abs() < 1e-9, "{share}");
+    let blocks = run.value("instances").as_array().unwrap();
+    let done = |at: usize| blocks[at]["time"]["count"].as_u64().unwrap();
+    assert!(blocks.len() == 2 && done(0) > 0 && done(1) > 0, "{blocks:?}");
 }
 
 /// How the team and its slices are split over the nodes, and how busy each node was; each slice is
@@ -61,19 +80,37 @@ fn cas(_: &Shape) {
     assert!(homes.len() > 1 && (told - mean).abs() < 1e-6, "{told}: {homes:?}");
 }
 
-/// Two servers: how their time and memory are split over the nodes, and how often a wakeup crosses.
-fn oltp(_: &Shape) {
-    let line = "schedload run oltp --instances 2 --threads 2 --pool 2MiB --duration 3s";
+/// Two VMs, each bound to its node: there they run and have their heaps, and stop on their own.
+fn jbb(_: &Shape) {
+    let line = "schedload run jbb --jvms 2 --place node:instance --warehouses 2 --helpers 2 \
+                --heap 1MB --table 1MiB --nursery 1MiB --young 2MiB --duration 3s --warmup 0s";
     let run = program::run(line);
-    for instance in run.value("residency.instances").as_array().unwrap() {
-        let shares = |key: &str| instance[key].as_array().unwrap().iter().collect::<Vec<_>>();
-        is_split(&shares("cpu"), "time");
-        is_split(&shares("memory"), "memory");
+    let instances = run.value("residency.instances").as_array().unwrap();
+    assert_eq!(instances.len(), 2);
+    for (node, instance) in instances.iter().enumerate() {
+        is_split(&instance["cpu"].as_array().unwrap().iter().collect::<Vec<_>>(), "time");
+        let at_home = |row: &&Value| row["node"] == node;
+        let time = instance["cpu"].as_array().unwrap().iter().find(at_home).unwrap();
+        assert!((time["share"].as_f64().unwrap() - 1.0).abs() < 1e-6, "{instance}");
+        let memory = instance["memory"].as_array().unwrap().iter();
+        let heap: Vec<&Value> = memory.filter(|it| it["region"] == "heap").collect();
+        is_split(&heap, "heap");
+        let share = |it: &&Value| it["share"].as_f64().unwrap();
+        let home = heap.iter().copied().find(at_home).unwrap();
+        assert!(share(&home) > 0.99, "{heap:?}");
     }
-    let all = run.wakeups("all");
-    let share = run.value("metrics.cross_node_wakeup_share.value").as_f64().unwrap();
-    assert!((share - run.wakeups("cross_node") as f64 / all as f64).abs() < 1e-9, "{share}");
-    let blocks = run.value("instances").as_array().unwrap();
-    let done = |at: usize| blocks[at]["time"]["count"].as_u64().unwrap();
-    assert!(blocks.len() == 2 && done(0) > 0 && done(1) > 0, "{blocks:?}");
+    assert!(run.value("metrics.pauses_per_s.value").as_f64().is_some_and(|rate| rate > 0.0));
+}
+
+/// How time and the shared heap are split over the nodes; the heap is touched by all workers.
+fn web(_: &Shape) {
+    let line = "schedload run web --rate 100 --heap 8MiB --touches 20 --duration 3s --warmup 0s";
+    let run = program::run(line);
+    let instance = run.value("residency.instances.0");
+    is_split(&instance["cpu"].as_array().unwrap().iter().collect::<Vec<_>>(), "time");
+    let regions = instance["memory"].as_array().unwrap().iter();
+    is_split(&regions.filter(|it| it["region"] == "heap").collect::<Vec<_>>(), "heap");
+    assert!(run.number("arrivals.0.arrivals_total") > 0);
+    let served = run.value("metrics.responses_per_s.value").as_f64();
+    assert!(served.is_some_and(|rate| rate > 0.0), "{served:?}");
 }

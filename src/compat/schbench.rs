@@ -1,0 +1,382 @@
+//! The command line of schbench, so that schedload can stand in for it: parameters of the `schbench`
+//! profile in. Its lines of output are in `schbench_lines.rs`.
+//!
+//! Must not know: how the run is made, what is printed.
+
+use crate::base::CpuList;
+use crate::compat::getopt::{self, GetoptError, Row, Value};
+
+/// A command line of schbench, with the few options that schedload adds to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    pub messages: u64,
+    /// Workers of each message thread; `None`: all CPUs shared out.
+    pub threads: Option<u64>,
+    pub runtime_s: u64,
+    pub warmup_s: u64,
+    pub interval_s: u64,
+    /// Between two times that the interval's numbers begin anew; `None`: never.
+    pub zero_s: Option<u64>,
+    pub footprint_kib: u64,
+    pub operations: u64,
+    pub sleep_us: u64,
+    pub calibrate: Calibrate,
+    pub locking: Locking,
+    /// Requests that arrive in a second, of all message threads; 0: workers ask.
+    pub rps: u64,
+    /// Percent of footprint and operations that are a worker's own.
+    pub split: Option<u64>,
+    pub message_cpus: Pins,
+    pub worker_cpus: Pins,
+    /// Where its JSON goes; `-` is stdout.
+    pub json: Option<String>,
+    pub jobname: Option<String>,
+    /// What was given of schedload's own options, in order.
+    pub added: Vec<(&'static str, Option<String>)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calibrate {
+    No,
+    /// The sleep is not in a request, and there is no lock.
+    Yes,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Locking {
+    PerCpu,
+    None,
+}
+
+/// Where threads may run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pins {
+    Anywhere,
+    /// Each message thread on a CPU of its own, workers on the others.
+    Auto,
+    Cpus(CpuList),
+}
+
+/// What the command line asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    Run(Box<Options>),
+    Help,
+}
+
+/// Why a command line was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UsageError {
+    #[error(transparent)]
+    Getopt(#[from] GetoptError),
+    #[error("`{0}` of option `--split` is not a percentage from 0 to 100")]
+    Split(String),
+    #[error("`{value}` of option `{option}` is neither `auto` nor a list of CPUs such as 0-3,8")]
+    Cpus { option: String, value: String },
+    #[error("{0}")]
+    NotHere(&'static str),
+}
+
+const NO_AUTO_RPS: &str = "option `--auto-rps` is not offered: a rate that follows the kernel under \
+                           test compares nothing; find one once, and give it as `--rps`";
+const NO_PIPE: &str = "option `--pipe` is not offered: `schedload run pingpong` passes messages \
+                       of any size between tasks that do nothing else";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    Messages,
+    Threads,
+    Runtime,
+    Warmup,
+    Interval,
+    Zero,
+    Footprint,
+    Operations,
+    Sleep,
+    Calibrate,
+    NoLocking,
+    Rps,
+    AutoRps,
+    Pipe,
+    Split,
+    MessageCpus,
+    WorkerCpus,
+    Json,
+    Jobname,
+    Help,
+    /// For the caller.
+    Added,
+}
+
+const fn row(
+    long: &'static str,
+    short: Option<char>,
+    value: Value,
+    meaning: Meaning,
+    about: &'static str,
+) -> Row<Meaning> {
+    Row { long, short, value, meaning, about }
+}
+
+const fn number(
+    long: &'static str,
+    short: char,
+    meaning: Meaning,
+    about: &'static str,
+) -> Row<Meaning> {
+    row(long, Some(short), Value::Needed, meaning, about)
+}
+
+const OPTIONS: getopt::Options<Meaning> = getopt::Options {
+    original: &[
+        number("message-threads", 'm', Meaning::Messages, "threads that wake workers [1]"),
+        number("threads", 't', Meaning::Threads, "workers of each [CPUs / message threads]"),
+        number("runtime", 'r', Meaning::Runtime, "seconds [30]"),
+        number("cache_footprint", 'F', Meaning::Footprint, "KiB of matrices [256]"),
+        number("operations", 'n', Meaning::Operations, "multiplications in a request [5]"),
+        number("sleep_usec", 's', Meaning::Sleep, "sleep in a request, in us [100]"),
+        number("warmuptime", 'w', Meaning::Warmup, "seconds before, not measured [0]"),
+        number("intervaltime", 'i', Meaning::Interval, "seconds between two reports [10]"),
+        number("zerotime", 'z', Meaning::Zero, "seconds after which these begin anew"),
+        row(
+            "calibrate",
+            Some('C'),
+            Value::None,
+            Meaning::Calibrate,
+            "no lock, no sleep in requests",
+        ),
+        row("no-locking", Some('L'), Value::None, Meaning::NoLocking, "multiply without lock"),
+        number("rps", 'R', Meaning::Rps, "requests a second as an open loop [0: workers ask]"),
+        number("auto-rps", 'A', Meaning::AutoRps, "not offered"),
+        number("pipe", 'p', Meaning::Pipe, "not offered"),
+        number("message-cpus", 'M', Meaning::MessageCpus, "where message threads run, or auto"),
+        number("worker-cpus", 'W', Meaning::WorkerCpus, "where workers run, or auto"),
+        number("json", 'j', Meaning::Json, "write schbench's JSON to this file, or -"),
+        number("jobname", 'J', Meaning::Jobname, "a name that is put in there"),
+        row("split", None, Value::Needed, Meaning::Split, "percent of the matrices not shared"),
+        row("help", None, Value::None, Meaning::Help, "print this"),
+    ],
+    added: &[
+        row("report", None, Value::None, Meaning::Added, "print schedload's report to stdout"),
+        row("report-json", None, Value::Needed, Meaning::Added, "write it as JSON to this file"),
+        row("seed", None, Value::Needed, Meaning::Added, "seed of all that is random"),
+        row("quiet", None, Value::None, Meaning::Added, "no progress on a terminal"),
+    ],
+};
+
+impl Default for Options {
+    /// What schbench does without any option.
+    fn default() -> Options {
+        Options {
+            messages: 1,
+            threads: None,
+            runtime_s: 30,
+            warmup_s: 0,
+            interval_s: 10,
+            zero_s: None,
+            footprint_kib: 256,
+            operations: 5,
+            sleep_us: 100,
+            calibrate: Calibrate::No,
+            locking: Locking::PerCpu,
+            rps: 0,
+            split: None,
+            message_cpus: Pins::Anywhere,
+            worker_cpus: Pins::Anywhere,
+            json: None,
+            jobname: None,
+            added: Vec::new(),
+        }
+    }
+}
+
+/// Reads the arguments after the program's name.
+pub fn parse(args: &[String]) -> Result<Request, UsageError> {
+    let mut options = Options::default();
+    for given in OPTIONS.split(args)? {
+        match given.row.meaning {
+            Meaning::Help => return Ok(Request::Help),
+            Meaning::Messages => options.messages = given.number()?,
+            Meaning::Threads => options.threads = Some(given.number()?),
+            Meaning::Runtime => options.runtime_s = given.number()?,
+            Meaning::Warmup => options.warmup_s = given.number_from(0)?,
+            Meaning::Interval => options.interval_s = given.number()?,
+            Meaning::Zero => options.zero_s = Some(given.number_from(0)?).filter(|s| *s > 0),
+            Meaning::Footprint => options.footprint_kib = given.number_from(0)?,
+            Meaning::Operations => options.operations = given.number_from(0)?,
+            Meaning::Sleep => options.sleep_us = given.number_from(0)?,
+            Meaning::Calibrate => options.calibrate = Calibrate::Yes,
+            Meaning::NoLocking => options.locking = Locking::None,
+            Meaning::Rps => options.rps = given.number_from(0)?,
+            Meaning::AutoRps => return Err(UsageError::NotHere(NO_AUTO_RPS)),
+            Meaning::Pipe if given.number_from(0)? == 0 => {}
+            Meaning::Pipe => return Err(UsageError::NotHere(NO_PIPE)),
+            Meaning::Split => options.split = Some(percent(given.value)?),
+            Meaning::MessageCpus => options.message_cpus = pins(given.option, given.value)?,
+            Meaning::WorkerCpus => options.worker_cpus = pins(given.option, given.value)?,
+            Meaning::Json => options.json = given.value,
+            Meaning::Jobname => options.jobname = given.value,
+            Meaning::Added => options.added.push((given.row.long, given.value)),
+        }
+    }
+    // Either word is for both.
+    if options.message_cpus == Pins::Auto || options.worker_cpus == Pins::Auto {
+        (options.message_cpus, options.worker_cpus) = (Pins::Auto, Pins::Auto);
+    }
+    Ok(Request::Run(Box::new(options)))
+}
+
+fn percent(value: Option<String>) -> Result<u64, UsageError> {
+    let text = value.unwrap_or_default();
+    let number = text.parse().ok().filter(|number| *number <= 100);
+    number.ok_or(UsageError::Split(text))
+}
+
+fn pins(option: String, value: Option<String>) -> Result<Pins, UsageError> {
+    let value = value.unwrap_or_default();
+    if value == "auto" {
+        return Ok(Pins::Auto);
+    }
+    match value.parse() {
+        Ok(cpus) => Ok(Pins::Cpus(cpus)),
+        Err(_) => Err(UsageError::Cpus { option, value }),
+    }
+}
+
+impl Options {
+    /// The value of an option that schedload adds; `Some(None)` for one that was given without any.
+    pub fn added(&self, name: &str) -> Option<Option<&str>> {
+        let mut given = self.added.iter().rev();
+        given.find(|(long, _)| *long == name).map(|(_, value)| value.as_deref())
+    }
+
+    /// Workers of each message thread on so many CPUs.
+    pub fn threads(&self, cpus: u64) -> u64 {
+        self.threads.unwrap_or(cpus.div_ceil(self.messages))
+    }
+
+    /// The parameters of the `schbench` profile that do the same on these CPUs.
+    pub fn params(&self, allowed: &CpuList) -> Vec<(String, String)> {
+        let [message_on, worker_on] = self.places(allowed);
+        let locked = (self.locking, self.calibrate) == (Locking::PerCpu, Calibrate::No);
+        let pairs = [
+            ("messages", self.messages.to_string()),
+            ("threads", self.threads(allowed.len() as u64).to_string()),
+            ("footprint", format!("{} KiB", self.footprint_kib)),
+            ("operations", self.operations.to_string()),
+            ("private", format!("{}%", self.split.unwrap_or(100))),
+            ("sleep", format!("{}us", self.sleep_us)),
+            ("locking", u8::from(locked).to_string()),
+            ("calibrate", u8::from(self.calibrate == Calibrate::Yes).to_string()),
+            ("rps", self.rps.to_string()),
+            ("message_on", message_on),
+            ("worker_on", worker_on),
+        ];
+        pairs.map(|(name, value)| (name.to_string(), value)).into()
+    }
+
+    /// Where message threads and workers may run, as a profile says it.
+    fn places(&self, allowed: &CpuList) -> [String; 2] {
+        let of = |pins: &Pins, auto: CpuList| match pins {
+            Pins::Auto if !auto.is_empty() => format!("cpus:{auto}"),
+            Pins::Anywhere | Pins::Auto => "any".to_string(),
+            Pins::Cpus(cpus) => format!("cpus:{cpus}"),
+        };
+        let first = allowed.iter().take(self.messages as usize).collect::<CpuList>();
+        let rest = allowed.without(&first);
+        [of(&self.message_cpus, first), of(&self.worker_cpus, rest)]
+    }
+}
+
+/// What `--help` prints.
+pub fn help() -> String {
+    let list = |rows: &[Row<Meaning>]| -> String { rows.iter().map(Row::help).collect() };
+    format!(
+        "Stands in for schbench: workers that ask a message thread for each request, and how\n\
+         long their wakeups and requests take.\n\n\
+         Usage: schedload-schbench [option ...]\n\n\
+         Options of schbench:\n{}\n\
+         Options that schedload adds, to be written out:\n{}\n\
+         Its lines go to stderr. With --rps requests arrive at times of their own, and\n\
+         wakeups are those of workers that slept.\n\n\
+         Exit codes:\n  \
+           0  done\n  \
+           1  bad command line, as schbench has it\n  \
+           3  the run failed\n  \
+           4  this host cannot run it\n  \
+           5  a conservation check broke\n  \
+           130, 143, 129  after SIGINT, SIGTERM, SIGHUP\n",
+        list(OPTIONS.original),
+        list(OPTIONS.added),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Request, UsageError> {
+        let args: Vec<String> = line.split_whitespace().map(str::to_string).collect();
+        parse(&args)
+    }
+
+    fn options(line: &str) -> Options {
+        match parsed(line) {
+            Ok(Request::Run(options)) => *options,
+            other => panic!("{line:?} gave {other:?}"),
+        }
+    }
+
+    #[test]
+    fn reads_options_as_schbench_does() {
+        let default = Options::default;
+        let check = |line: &str, expected: Options| assert_eq!(options(line), expected, "{line}");
+        check("", default());
+        check("-m 2 -t16", Options { messages: 2, threads: Some(16), ..default() });
+        check("--message-threads=2 --thr 16", options("-m 2 -t 16"));
+        // The original takes this and does nothing.
+        check("--cache_footprint 1 -r 60", Options { footprint_kib: 1, ..options("-r 60") });
+        check("-n 0 -s 0", Options { operations: 0, sleep_us: 0, ..default() });
+        check("-z 0", default());
+        check("-p 0", default());
+        check("-L -M auto", Options { locking: Locking::None, ..options("-W auto") });
+        check("-j - -J name", options("--jobname name --json -"));
+    }
+
+    #[test]
+    fn refuses_what_schbench_lets_pass() {
+        let check = |line: &str, expected: &str| {
+            let error = parsed(line).expect_err(line).to_string();
+            assert!(error.starts_with(expected), "for {line}: {error}");
+        };
+        check("-m 0", "`0` of option `-m` is not a whole number from 1 to");
+        check("-n 1x", "`1x` of option `-n` is not a whole number from 0 to");
+        check("--split 101", "`101` of option `--split` is not a percentage");
+        check("-M 3-x", "`3-x` of option `-M` is neither `auto` nor a list");
+        check("-A 50", "option `--auto-rps` is not offered");
+        check("-p 100", "option `--pipe` is not offered");
+        check("foo", "unexpected operand `foo`");
+        assert_eq!(parsed("--help -m 0"), Ok(Request::Help));
+    }
+
+    #[test]
+    fn parameters_do_what_the_options_say() {
+        let check = |line: &str, name: &str, expected: &str| {
+            let params = options(line).params(&"0-4".parse().unwrap());
+            let found = params.iter().find(|(param, _)| param == name);
+            assert_eq!(found.map(|(_, value)| value.as_str()), Some(expected), "{line}");
+        };
+        check("", "threads", "5");
+        check("-m 2", "threads", "3");
+        check("-m 2 -t 7", "threads", "7");
+        check("", "locking", "1");
+        check("-C", "locking", "0");
+        check("-L", "locking", "0");
+        check("--split 25", "private", "25%");
+        check("", "message_on", "any");
+        check("-M 1-2", "message_on", "cpus:1-2");
+        check("-m 2 -M auto", "message_on", "cpus:0-1");
+        check("-m 2 -M auto", "worker_on", "cpus:2-4");
+        check("-m 9 -M auto", "worker_on", "any");
+    }
+}

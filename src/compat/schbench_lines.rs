@@ -1,0 +1,217 @@
+//! The lines and the JSON of schbench.
+//!
+//! A latency is printed in microseconds, rounded down; the number of samples of a row is of those
+//! above the percentile before it. Must not know: how the numbers came about.
+
+use crate::base::bucket;
+use std::fmt::Write;
+
+/// Which percentiles there are in a block, in hundredths of a percent, and which has the star.
+pub struct Rows {
+    pub percentiles: &'static [u64],
+    pub star: u64,
+}
+
+pub const OF_LATENCIES: Rows = Rows { percentiles: &[5_000, 9_000, 9_900, 9_990], star: 9_900 };
+pub const OF_RPS: Rows = Rows { percentiles: &[2_000, 5_000, 9_000], star: 5_000 };
+const OF_JSON: &[u64] = &[2_000, 5_000, 9_000, 9_900, 9_990];
+
+const WHOLE: u128 = 10_000;
+
+/// How many samples have which value, in the buckets of `base::bucket`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Samples {
+    counts: Vec<u64>,
+    /// Exact, if they are known; else those of the buckets.
+    pub extremes: Option<(u64, u64)>,
+    /// What one of the unit printed is.
+    per: u64,
+}
+
+impl Samples {
+    /// Of times in ns, to be printed in us.
+    pub fn times(counts: Vec<u64>, extremes: Option<(u64, u64)>) -> Samples {
+        Samples { counts, extremes, per: 1_000 }
+    }
+
+    /// Of plain numbers.
+    pub fn numbers(values: &[u64]) -> Samples {
+        let mut counts = vec![0; bucket::BUCKETS];
+        values.iter().for_each(|value| counts[bucket::index(*value)] += 1);
+        let extremes = values.iter().min().copied().zip(values.iter().max().copied());
+        Samples { counts, extremes, per: 1 }
+    }
+
+    /// What has come since `before`.
+    pub fn since(&self, before: &Samples) -> Samples {
+        let mut since = Samples { extremes: None, ..self.clone() };
+        for (count, before) in since.counts.iter_mut().zip(&before.counts) {
+            *count = count.saturating_sub(*before);
+        }
+        since
+    }
+
+    fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    fn extremes(&self) -> Option<(u64, u64)> {
+        let first = self.counts.iter().position(|n| *n > 0)?;
+        let last = self.counts.iter().rposition(|n| *n > 0)?;
+        let (low, width) = bucket::range(last);
+        let (min, max) = self.extremes.unwrap_or((bucket::range(first).0, low + width - 1));
+        Some((min / self.per, max / self.per))
+    }
+
+    /// The percentile, and the samples that do not exceed it.
+    fn percentile(&self, p: u64) -> Option<(u64, u64)> {
+        let rank = (u128::from(self.count()) * u128::from(p)).div_ceil(WHOLE).max(1) as u64;
+        let mut seen = 0;
+        let at = self.counts.iter().position(|count| {
+            seen += count;
+            seen >= rank
+        })?;
+        let (low, width) = bucket::range(at);
+        let most = self.extremes.map_or(u64::MAX, |(_, max)| max);
+        Some(((low + width - 1).min(most) / self.per, seen))
+    }
+}
+
+/// A block: `Wakeup Latencies percentiles (usec) runtime 4 (s) (18924 total samples)` and its rows.
+pub fn block(label: &str, units: &str, runtime_s: u64, samples: &Samples, rows: &Rows) -> String {
+    let mut text = format!(
+        "{label} percentiles ({units}) runtime {runtime_s} (s) ({} total samples)\n",
+        samples.count()
+    );
+    let mut before = 0;
+    for &p in rows.percentiles {
+        let Some((value, seen)) = samples.percentile(p) else { continue };
+        let star = if p == rows.star { "* " } else { "  " };
+        let number = seen - before;
+        before = seen;
+        // Writing to a string cannot fail.
+        let _ =
+            writeln!(text, "\t{star}{:2.1}th: {value:<10} ({number} samples)", p as f64 / 100.0);
+    }
+    if let Some((min, max)) = samples.extremes() {
+        let _ = writeln!(text, "\t  min={min}, max={max}");
+    }
+    text
+}
+
+/// Time that threads of either sort waited for a CPU in each of their turns, on average (ns);
+/// `None` where the kernel does not say.
+pub fn delays(message_ns: Option<u64>, worker_ns: Option<u64>) -> String {
+    let us = |ns: Option<u64>| ns.map_or("unknown".to_string(), |ns| (ns / 1_000).to_string());
+    format!("sched delay: message {} (usec) worker {} (usec)\n", us(message_ns), us(worker_ns))
+}
+
+/// What the JSON says of machine and command line.
+pub struct Header<'a> {
+    pub kernel: &'a str,
+    pub jobname: Option<&'a str>,
+    pub hostname: &'a str,
+    /// Name of its scheduler, or `disabled`.
+    pub sched_ext: &'a str,
+    pub cmdline: &'a str,
+}
+
+/// The JSON document, on one line without an end; `series` by their names in the keys.
+pub fn json(
+    header: &Header<'_>,
+    time_s: u64,
+    runtime_s: u64,
+    series: &[(&str, &Samples)],
+) -> String {
+    let mut normal = serde_json::json!({
+        "version": header.kernel,
+        "hostname": header.hostname,
+        "sched_ext": header.sched_ext,
+        "cmdline": header.cmdline,
+    });
+    if let Some(jobname) = header.jobname {
+        normal["jobname"] = jobname.into();
+    }
+    let mut int = serde_json::json!({ "time": time_s, "runtime": runtime_s });
+    for (name, samples) in series {
+        for p in OF_JSON {
+            if let Some((value, _)) = samples.percentile(*p) {
+                int[format!("{name}_pct{:.1}", *p as f64 / 100.0)] = value.into();
+            }
+        }
+        if let Some((min, max)) = samples.extremes() {
+            int[format!("{name}_min")] = min.into();
+            int[format!("{name}_max")] = max.into();
+        }
+    }
+    serde_json::json!({ "normal": normal, "int": int }).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(values_us: &[u64]) -> Samples {
+        let ns: Vec<u64> = values_us.iter().map(|us| us * 1_000).collect();
+        let Samples { counts, extremes, .. } = Samples::numbers(&ns);
+        Samples::times(counts, extremes)
+    }
+
+    #[test]
+    fn a_block_is_schbenchs() {
+        let samples = times(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 100]);
+        assert_eq!(
+            block("Wakeup Latencies", "usec", 4, &samples, &OF_LATENCIES),
+            "Wakeup Latencies percentiles (usec) runtime 4 (s) (10 total samples)\n\
+             \t  50.0th: 5          (5 samples)\n\
+             \t  90.0th: 9          (4 samples)\n\
+             \t* 99.0th: 100        (1 samples)\n\
+             \t  99.9th: 100        (0 samples)\n\
+             \t  min=1, max=100\n"
+        );
+        assert_eq!(
+            block("RPS", "requests", 4, &Samples::numbers(&[10, 12]), &OF_RPS),
+            "RPS percentiles (requests) runtime 4 (s) (2 total samples)\n\
+             \t  20.0th: 10         (1 samples)\n\
+             \t* 50.0th: 10         (0 samples)\n\
+             \t  90.0th: 12         (1 samples)\n\
+             \t  min=10, max=12\n"
+        );
+        let nothing = block("RPS", "requests", 4, &Samples::default(), &OF_RPS);
+        assert_eq!(nothing, "RPS percentiles (requests) runtime 4 (s) (0 total samples)\n");
+    }
+
+    #[test]
+    fn a_part_has_what_came_since() {
+        let since = times(&[1, 5, 5]).since(&times(&[1, 5]));
+        assert_eq!((since.count(), since.extremes()), (1, Some((4, 5))));
+    }
+
+    #[test]
+    fn json_has_schbenchs_keys() {
+        let header = Header {
+            kernel: "6.12.0",
+            jobname: Some("a \"job\""),
+            hostname: "host",
+            sched_ext: "disabled",
+            cmdline: "schbench -j -",
+        };
+        let samples = times(&[7]);
+        let text = json(&header, 1_700_000_000, 5, &[("wakeup_latency", &samples)]);
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(document["normal"]["jobname"], "a \"job\"");
+        assert_eq!(document["int"]["runtime"], 5);
+        for key in ["pct20.0", "pct50.0", "pct90.0", "pct99.0", "pct99.9", "min", "max"] {
+            assert_eq!(document["int"][format!("wakeup_latency_{key}")], 7, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_delay_that_is_not_known_is_not_0() {
+        let check = |message, worker, expected: &str| {
+            assert_eq!(delays(message, worker), format!("sched delay: {expected}\n"));
+        };
+        check(Some(4_999), Some(0), "message 4 (usec) worker 0 (usec)");
+        check(None, Some(1_000), "message unknown (usec) worker 1 (usec)");
+    }
+}

@@ -1,0 +1,114 @@
+//! Multiplying matrices that fill a span: the work of schbench's requests, whose cost depends on
+//! whether they still are in the cache.
+//!
+//! Must not know: what they hold; sums go round.
+
+use super::{Between, Span};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Multiplications of numbers between two questions whether to stop: 0.1 ms or less within a cache.
+const PIECE_PRODUCTS: usize = 1 << 16;
+
+/// Rows of the largest three square matrices of 8-byte numbers in so many words.
+fn side(words: usize) -> usize {
+    (words / 3).isqrt()
+}
+
+/// Multiplies two matrices into a third, `n` times, in the order of the textbook: each number of the
+/// result goes along a row of the first and down a column of the second. `bytes` are those of the
+/// three, once for each multiplication. Whether it came to the end.
+pub fn multiply(span: Span<'_>, n: u64, between: &mut Between<'_>) -> bool {
+    let words = span.words();
+    let side = side(words.len());
+    if side == 0 {
+        return true;
+    }
+    let (a, rest) = words.split_at(side * side);
+    let (b, rest) = rest.split_at(side * side);
+    let c = &rest[..side * side];
+    let row_bytes = (3 * side * size_of::<u64>()) as u64;
+    let (mut products, mut bytes) = (0, 0);
+    for _ in 0..n {
+        for (row, results) in a.chunks(side).zip(c.chunks(side)) {
+            for (column, result) in results.iter().enumerate() {
+                let down = b[column..].iter().step_by(side);
+                let product = |(x, y): (&_, &_)| word(x).wrapping_mul(word(y));
+                let sum = row.iter().zip(down).map(product).fold(0, u64::wrapping_add);
+                result.store(sum, Relaxed);
+            }
+            (products, bytes) = (products + side * side, bytes + row_bytes);
+            if products >= PIECE_PRODUCTS {
+                if !between(bytes) {
+                    return false;
+                }
+                (products, bytes) = (0, 0);
+            }
+        }
+    }
+    bytes == 0 || between(bytes)
+}
+
+#[inline(always)]
+fn word(word: &std::sync::atomic::AtomicU64) -> u64 {
+    word.load(Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::region::Region;
+
+    #[test]
+    fn multiplies() {
+        let region = Region::private(4096).unwrap();
+        // 64 words hold three matrices of 4 x 4.
+        let span = Span { region: &region, offset: 0, bytes: 512 };
+        let words = span.words();
+        for at in 0..16 {
+            words[at].store(at as u64, Relaxed);
+            // Exchanges columns 0 and 1, and doubles the others.
+            let [row, column] = [at / 4, at % 4];
+            let to = match column {
+                0 | 1 => u64::from(row == 1 - column),
+                _ => 2 * u64::from(row == column),
+            };
+            words[16 + at].store(to, Relaxed);
+        }
+        let mut bytes = 0;
+        assert!(multiply(span, 3, &mut |more| {
+            bytes += more;
+            true
+        }));
+        assert_eq!(bytes, 3 * 3 * 16 * 8);
+        let row =
+            |row: usize| [0, 1, 2, 3].map(|column| words[32 + 4 * row + column].load(Relaxed));
+        assert_eq!(row(0), [1, 0, 4, 6]);
+        assert_eq!(row(3), [13, 12, 28, 30]);
+    }
+
+    #[test]
+    fn each_piece_may_be_the_last() {
+        let region = Region::private(1 << 20).unwrap();
+        let check = |last: u32, expected| {
+            let mut pieces = 0;
+            let came_to_end = multiply(Span::all(&region), 2, &mut |_| {
+                pieces += 1;
+                pieces != last
+            });
+            assert_eq!(came_to_end, expected);
+            pieces
+        };
+        assert_eq!(check(1, false), 1);
+        assert_eq!(check(3, false), 3);
+        assert!(check(u32::MAX, true) > 3);
+    }
+
+    #[test]
+    fn matrices_are_as_large_as_fit() {
+        let check = |bytes: usize, expected| assert_eq!(side(bytes / 8), expected, "{bytes}");
+        check(256 << 10, 104);
+        check(24, 1);
+        check(16, 0);
+        check(0, 0);
+    }
+}
