@@ -84,6 +84,8 @@ pub const METRICS: &[Metric] = &[
         "measure blocks of that name ended in the window, per second (`round_trips_per_s`)",
     )
     .of(Of::Measure),
+    row("*_ns_mean", "ns", Lower, "mean time that a measure block of that name took")
+        .of(Of::Measure),
     row("*_ns_p50", "ns", Lower, "median time that a measure block of that name took")
         .of(Of::Measure),
     row("*_ns_p95", "ns", Lower, "time that 95 % of them did not exceed").of(Of::Measure),
@@ -99,6 +101,22 @@ pub const METRICS: &[Metric] = &[
         "1/s",
         Higher,
         "who asked at a desk and was let go in the window, per second",
+    ),
+    row(
+        "*s_at_once",
+        "1",
+        Neither,
+        "measure blocks of that name under way at once, on average: the sum of their times over \
+         the window (Little's law); of one from its arrival, requests that are not through it",
+    )
+    .of(Of::Measure),
+    row("offered_per_s", "1/s", Neither, "requests that were to arrive, by the plan, per second"),
+    row("arrivals_per_s", "1/s", Neither, "requests that arrived in the window, per second"),
+    row(
+        "arrival_lateness_ns_p999",
+        "ns",
+        Lower,
+        "time by which 99.9 % of the arrivals at most were late: the generator's own",
     ),
     row(
         "commits_per_s",
@@ -388,6 +406,7 @@ mod tests {
         check("wakeup_latency_ns_p99", Some("wakeup_latency_ns_p99"));
         check("round_trips_per_s", Some("*s_per_s"));
         check("round_trip_ns_p50", Some("*_ns_p50"));
+        check("round_trips_at_once", Some("*s_at_once"));
         check("server_asleep_share", Some("*_asleep_share"));
         check("runnable", Some("runnable"));
         check("s_per_s", None);

@@ -388,6 +388,9 @@ fn notes(profile: &Profile, channels: &[ChannelWords], teams: &[TeamPart]) -> Ve
             let (kind, name) = (kind.name, &channel.name);
             notes.push(format!("bytes are not carried by {kind} (channel `{name}`)"));
         }
+        if !teams.iter().any(|team| team.program.named.contains(&index)) {
+            notes.push(format!("nobody uses channel `{}`", channel.name));
+        }
     }
     for team in teams {
         if team.program.ops.is_empty() {

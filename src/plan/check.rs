@@ -51,9 +51,6 @@ pub(super) fn check(pattern: &Pattern, faults: &mut Vec<Fault>, notes: &mut Vec<
         if pattern.duration_ns.is_none() {
             channel.balances(faults, notes);
         }
-        if !channel.traffic.sent.is_used() && !channel.traffic.received.is_used() {
-            notes.push(format!("nobody uses channel `{}`", channel.plan.name));
-        }
     }
     spawn::check(pattern, faults);
     flow::check(pattern, faults);

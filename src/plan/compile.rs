@@ -38,6 +38,8 @@ pub(super) struct Program {
     pub ops: Vec<Op>,
     pub spans: Vec<Span>,
     pub measures: Vec<String>,
+    /// Channels that its steps name, also those that come to nothing.
+    pub named: Vec<usize>,
     /// Channels whose steps give a size that their kind does not carry.
     pub sizes_ignored: Vec<usize>,
 }
@@ -430,6 +432,9 @@ impl Compiler<'_> {
             });
             return None;
         };
+        if !self.program.named.contains(&index) {
+            self.program.named.push(index);
+        }
         let words = &self.around.channels[index];
         let size = self.size(words, bytes);
         if bytes.is_some() && !words.has_payload() && !self.program.sizes_ignored.contains(&index) {

@@ -96,11 +96,17 @@ pub enum Pattern {
     Constant,
     /// The same of groups.
     Burst,
+    /// Exponential, each from the end of the last round: a user who thinks, and waits for answers.
+    Closed,
 }
 
 /// The rows of [`Pattern`].
-pub(super) const PATTERNS: [(&str, Pattern); 3] =
-    [("poisson", Pattern::Poisson), ("constant", Pattern::Constant), ("burst", Pattern::Burst)];
+pub(super) const PATTERNS: [(&str, Pattern); 4] = [
+    ("poisson", Pattern::Poisson),
+    ("constant", Pattern::Constant),
+    ("burst", Pattern::Burst),
+    ("closed", Pattern::Closed),
+];
 
 /// The rows of [`Choice`].
 pub(super) const CHOICES: [(&str, Choice); 3] =

@@ -44,6 +44,7 @@ pub const BUILTINS: &[Builtin] = &[
     },
     Builtin { name: "cas", by_word: None, text: include_str!("../../profiles/cas.toml") },
     Builtin { name: "jbb", by_word: None, text: include_str!("../../profiles/jbb.toml") },
+    Builtin { name: "web", by_word: None, text: include_str!("../../profiles/web.toml") },
 ];
 
 /// A profile file larger than this is no profile.

@@ -25,7 +25,7 @@ pub enum Flow {
     /// At times of their own, so many a second of the team together, until the run ends.
     Arrive {
         rate: Expr,
-        /// `poisson`, `constant`, `burst`.
+        /// `poisson`, `constant`, `burst`, `closed`.
         pattern: Word,
         burst: Option<Expr>,
         /// Time before each that the task spends spinning (ns).

@@ -415,7 +415,7 @@ pub const CHOICES: &[&str] = &["fixed", "rotating", "random"];
 /// How a `choose` step goes about it.
 pub const DEALS: &[&str] = &["random", "deck"];
 /// How the arrivals of an `arrive` block come.
-pub const PATTERNS: &[&str] = &["poisson", "constant", "burst"];
+pub const PATTERNS: &[&str] = &["poisson", "constant", "burst", "closed"];
 /// Since when a measure block takes its time.
 pub const ORIGINS: &[&str] = &["arrival"];
 /// Scheduling policies.
@@ -506,7 +506,8 @@ const PATTERN: KeyRow = row(
     "as",
     Form::Word(PATTERNS),
     Default("\"poisson\""),
-    "times between arrivals: exponential, equal, or equal between groups that arrive at once",
+    "times between arrivals: exponential, equal, equal between groups that arrive at once, or a \
+     closed loop: exponential, each from the end of the member's last round",
 );
 const BURST: KeyRow = row(
     "burst",

@@ -6,7 +6,7 @@ use crate::plan::flow::{Flow, Pattern};
 use crate::plan::{Op, Pick, Plan, TeamPlan};
 use crate::record::recording::{Paced, Recording, SeriesKind};
 use crate::report::judge::{Case, seconds};
-use crate::report::{ALL, Arrivals, latency};
+use crate::report::{ALL, Arrivals, Histogram, latency};
 
 /// The name of the series of lateness.
 pub(super) const LATENESS: &str = "lateness";
@@ -50,7 +50,7 @@ pub(super) fn all(plan: &Plan, recording: &Recording) -> Vec<Arrivals> {
             found.push(Arrivals {
                 team: team.name.clone(),
                 at: flow.words(),
-                open_loop: matches!(flow, Flow::Arrive { .. }),
+                open_loop: is_open(flow),
                 offered_per_s: offered_per_s(flow, team, plan),
                 achieved_per_s: (window_s > 0.0).then(|| in_window as f64 / window_s),
                 arrivals: in_window,
@@ -58,6 +58,35 @@ pub(super) fn all(plan: &Plan, recording: &Recording) -> Vec<Arrivals> {
                 missed: sum(|paced| paced.missed),
                 lateness: latency::row(LATENESS, &team.name, ALL, None, &histogram),
             });
+        }
+    }
+    found
+}
+
+fn is_open(flow: &Flow) -> bool {
+    matches!(flow, Flow::Arrive { pattern, .. } if *pattern != Pattern::Closed)
+}
+
+/// What arrives at all blocks of the plan together.
+pub(super) struct Requests {
+    pub offered_per_s: f64,
+    /// Of each arrival in the window.
+    pub lateness: Histogram,
+}
+
+/// `None` in a plan in which nothing arrives.
+pub(super) fn requests(plan: &Plan, recording: &Recording) -> Option<Requests> {
+    let mut found: Option<Requests> = None;
+    for (at, team) in plan.teams.iter().enumerate() {
+        let numbered = blocks(team).enumerate();
+        for (number, flow) in numbered.filter(|(_, it)| matches!(it, Flow::Arrive { .. })) {
+            let kind = SeriesKind::Lateness(number as u16);
+            let sum = found.get_or_insert_with(|| Requests {
+                offered_per_s: 0.0,
+                lateness: Histogram::default(),
+            });
+            sum.offered_per_s += offered_per_s(flow, team, plan);
+            sum.lateness.add(&latency::of_team(recording, at, |it| *it == kind));
         }
     }
     found

@@ -113,6 +113,10 @@ impl Histogram {
         self.extremes.map(|(_, max)| max)
     }
 
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
     pub fn mean(&self) -> Option<f64> {
         let count = self.count();
         (count > 0).then(|| self.sum as f64 / count as f64)

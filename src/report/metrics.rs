@@ -11,14 +11,16 @@ use crate::report::histogram::{Histogram, P50, P95, P99, P999};
 use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
 use crate::report::{
-    InstancePlacement, Judged, Metric, NO_ACTIVE, NO_MEMORY, NO_MESSAGES, NO_RECEIVER,
-    NO_SUCH_STEP, NO_SYNC, NO_TRIAL, ONE_LLC, ONE_NODE, Sourced, latency, memory_steps, placement,
-    sync,
+    InstancePlacement, Judged, Metric, NO_ACTIVE, NO_ARRIVALS, NO_MEMORY, NO_MESSAGES, NO_RECEIVER,
+    NO_SUCH_STEP, NO_SYNC, NO_TRIAL, ONE_LLC, ONE_NODE, Sourced, arrivals, latency, memory_steps,
+    placement, sync,
 };
 use std::collections::BTreeMap;
 
 /// A number, or why it could not be had.
 type Value = Result<f64, String>;
+
+const NO_WINDOW: &str = "the measured window has no length";
 
 pub(super) fn all(case: &Case<'_>) -> BTreeMap<String, Metric> {
     let wakeups =
@@ -70,6 +72,7 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
             ratio(slept as f64, passes, "nobody passed a barrier in the window")
         }
         "migrations_per_s" => per_s(case.migrations.total, case),
+        "offered_per_s" | "arrivals_per_s" | "arrival_lateness_ns_p999" => of_arrivals(key, case),
         "elapsed_s" => elapsed(case),
         "wakeup_latency_ns_p50" => waits(case).and_then(|()| percentile(wakeups, P50, "wakeup")),
         "wakeup_latency_ns_p99" => waits(case).and_then(|()| percentile(wakeups, P99, "wakeup")),
@@ -184,7 +187,7 @@ pub(super) fn sampler_share(case: &Case<'_>) -> Value {
     let timeline = &case.recording.timeline;
     match (timeline.samples.is_empty(), had_ns > 0.0) {
         (true, _) => Err("nobody looked where tasks and pages were".to_owned()),
-        (_, false) => Err("the measured window has no length".to_owned()),
+        (_, false) => Err(NO_WINDOW.to_owned()),
         _ => Ok(timeline.cost_ns as f64 / had_ns),
     }
 }
@@ -194,6 +197,8 @@ fn of_measure(key: &str, name: &str, case: &Case<'_>) -> Value {
         latency::merged(case.recording, |series| latency::is_measure(&series.kind, name));
     match key {
         "*s_per_s" => per_s(histogram.count(), case),
+        "*s_at_once" => ratio(histogram.sum() as f64, case.recording.window_ns, NO_WINDOW),
+        "*_ns_mean" => histogram.mean().ok_or_else(|| none_recorded(name)),
         "*_ns_p50" => percentile(&histogram, P50, name),
         "*_ns_p95" => percentile(&histogram, P95, name),
         "*_ns_p99" => percentile(&histogram, P99, name),
@@ -328,7 +333,7 @@ fn stream(case: &Case<'_>, kernel: Moved) -> Result<f64, String> {
 
 fn per_s(count: u64, case: &Case<'_>) -> Value {
     match case.recording.window_ns {
-        0 => Err("the measured window has no length".to_owned()),
+        0 => Err(NO_WINDOW.to_owned()),
         _ => Ok(count as f64 / case.window_s()),
     }
 }
@@ -346,9 +351,23 @@ fn elapsed(case: &Case<'_>) -> Value {
     }
 }
 
+/// Of all blocks at which requests arrive, open and closed.
+fn of_arrivals(key: &str, case: &Case<'_>) -> Value {
+    let found = arrivals::requests(case.plan, case.recording).ok_or(NO_ARRIVALS.to_owned())?;
+    match key {
+        "offered_per_s" => Ok(found.offered_per_s),
+        "arrivals_per_s" => per_s(found.lateness.count(), case),
+        _ => percentile(&found.lateness, P999, "arrival"),
+    }
+}
+
 fn percentile(histogram: &Histogram, p: u64, what: &str) -> Value {
     let value = histogram.percentile(p).map(|ns| ns as f64);
-    value.ok_or_else(|| format!("no {what} was recorded in the window"))
+    value.ok_or_else(|| none_recorded(what))
+}
+
+fn none_recorded(what: &str) -> String {
+    format!("no {what} was recorded in the window")
 }
 
 fn cpu_per_message(case: &Case<'_>) -> Value {

@@ -215,7 +215,7 @@ pub struct Arrivals {
     pub team: String,
     /// The step: `arrive 2000/s, poisson`, `every 10ms`.
     pub at: String,
-    /// Whether it goes on whatever became of the rounds before (`arrive`).
+    /// Whether it goes on whatever became of the rounds before (`arrive`, but if `closed`).
     pub open_loop: bool,
     /// As the plan has it, of all members.
     pub offered_per_s: f64,
@@ -460,6 +460,8 @@ pub const NO_SUCH_STEP: &str = "no step of this kind used memory in the window";
 pub const NO_SYNC: &str = "the profile has no such sync object";
 /// Why a team has no number outside of pauses.
 pub const NO_SAFEPOINT: &str = "no safepoint holds this team";
+/// Why a metric of arrivals has no value where nothing arrives.
+pub const NO_ARRIVALS: &str = "no team of this profile has requests arrive";
 pub const NO_TRIAL: &str = "the profile is no trial of who moves";
 
 /// Why a metric of what is apart has no value where nothing is.
@@ -476,6 +478,7 @@ pub const UNSAID: &[&str] = &[
     NO_SUCH_STEP,
     NO_SYNC,
     NO_SAFEPOINT,
+    NO_ARRIVALS,
     ONE_NODE,
     ONE_LLC,
 ];

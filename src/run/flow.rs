@@ -259,8 +259,8 @@ struct Pacer {
 enum Rhythm {
     /// Rounds whose time has passed are left out.
     Every { period_ns: u64, offset_ns: u64, count: u64 },
-    /// Late ones are made up for.
-    Poisson { mean_ns: f64, table: Arc<Table> },
+    /// Late ones are made up for, but in a closed loop, which counts from the end of the last.
+    Poisson { mean_ns: f64, table: Arc<Table>, closed: bool },
     /// `burst` at once; the first after this share of the distance.
     Constant { distance_ns: f64, first: f64, burst: u64 },
 }
@@ -280,9 +280,9 @@ impl Pacer {
                     _ => 1,
                 };
                 let rhythm = match pattern {
-                    Pattern::Poisson => {
+                    Pattern::Poisson | Pattern::Closed => {
                         let table = spread::table(Spread::Exponential, 1.0);
-                        Rhythm::Poisson { mean_ns, table }
+                        Rhythm::Poisson { mean_ns, table, closed: *pattern == Pattern::Closed }
                     }
                     Pattern::Constant | Pattern::Burst => Rhythm::Constant {
                         distance_ns: mean_ns * burst as f64,
@@ -313,7 +313,7 @@ impl Pacer {
         self.base_ns = now_ns;
         (self.since, self.left) = match &self.rhythm {
             Rhythm::Every { offset_ns, count, .. } => (*offset_ns as f64, *count),
-            Rhythm::Poisson { mean_ns, table } => (table.scaled(*mean_ns, random), 1),
+            Rhythm::Poisson { mean_ns, table, .. } => (table.scaled(*mean_ns, random), 1),
             Rhythm::Constant { distance_ns, first, burst } => (distance_ns * first, *burst),
         };
         self.left > 0
@@ -335,7 +335,10 @@ impl Pacer {
                 self.since += (missed * period_ns) as f64;
                 Some(missed)
             }
-            Rhythm::Poisson { mean_ns, table } => {
+            Rhythm::Poisson { mean_ns, table, closed } => {
+                if *closed {
+                    (self.base_ns, self.since) = (now_ns, 0.0);
+                }
                 self.since += table.scaled(*mean_ns, random);
                 Some(0)
             }

@@ -26,6 +26,7 @@ mod signals;
 mod stalls;
 mod streams;
 mod sync;
+mod web;
 
 use serde_json::Value;
 use std::process::{Command, Output};

@@ -68,6 +68,8 @@ const PLANNED: &[(&str, Params)] = &[
     ("nas-third", &[("threads", "2 * nodes"), ("choose", "random"), ("straggler", "50%")]),
     ("cas", &[]),
     ("cas", &[("arm", "single")]),
+    ("web", &[]),
+    ("web", &[("as", "processes"), ("arrivals", "closed")]),
     ("tests/golden/placement.toml", &[]),
     ("schbench", &[]),
     ("schbench", &[("messages", "nodes"), ("threads", "cpus_per_node"), ("rps", "1000")]),

@@ -28,7 +28,7 @@ impl Step {
         Action::Flow(Box::new(Flow::Every { period, offset: None, count: None, steps })).into()
     }
 
-    /// So often a second: `poisson`, `constant` or `burst`.
+    /// So often a second: `poisson`, `constant` or `burst`; `closed` is no oftener.
     pub fn arrive(
         rate: impl Into<Expr>,
         pattern: &str,

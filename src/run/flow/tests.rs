@@ -145,6 +145,11 @@ fn arrivals_do_not_wait_for_each_other() {
     check(&arrive(1_000, Pattern::Constant, 1), (0, 4), &ms(&[1, 5, 9]));
     check(&arrive(1_000, Pattern::Constant, 1), (3, 4), &ms(&[4, 8, 12]));
     check(&arrive(1_000, Pattern::Burst, 2), (0, 1), &ms(&[2, 2, 4, 4, 6]));
+    // Who waits for answers asks no sooner for having waited: the distance is from its end.
+    let (soon, _) = rounds(&arrive(1_000, Pattern::Closed, 1), (0, 1), 0, 9);
+    let (late, _) = rounds(&arrive(1_000, Pattern::Closed, 1), (0, 1), 10_000_000_000, 9);
+    assert_eq!(soon[0], late[0]);
+    assert!(late.windows(2).all(|pair| pair[1] - pair[0] >= 10_000_000_000), "{late:?}");
     // A third of a nanosecond does not add up.
     let (times, _) = rounds(&arrive(3_000_000, Pattern::Constant, 1), (0, 1), 0, 3_000_000);
     assert!(times.last().unwrap().abs_diff(1_000_000_000) <= 1);
