@@ -57,20 +57,6 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         "add_bytes_per_s" => stream(case, Moved::Add),
         "triad_bytes_per_s" => stream(case, Moved::Triad),
         "wakeups_per_s" => waits(case).and_then(|()| per_s(wakeups.count(), case)),
-        "asks_per_s" => sync_per_s("desk", |it| it.led.window, case),
-        "commits_per_s" => sync_per_s("commit", |it| it.passes.window, case),
-        "lock_acquisitions_per_s" => sync_per_s("lock", |it| it.passes.window, case),
-        "pauses_per_s" => sync_per_s("safepoint", |it| it.leads, case),
-        "pause_ns_p50" => pause(P50, case),
-        "pause_ns_p99" => pause(P99, case),
-        "barrier_rounds_per_s" => sync_per_s("barrier", |it| it.leads, case),
-        "barrier_wait_share" => barrier_waits(case),
-        "barrier_asleep_share" => {
-            let of_barriers = |of: fn(&SyncRecord) -> u64| sync::sum_of(case, "barrier", of);
-            let slept = of_barriers(|it| it.slept).ok_or(NO_SYNC)?;
-            let passes = of_barriers(|it| it.passes.window).unwrap_or_default();
-            ratio(slept as f64, passes, "nobody passed a barrier in the window")
-        }
         "migrations_per_s" => per_s(case.migrations.total, case),
         "offered_per_s" | "arrivals_per_s" | "arrival_lateness_ns_p999" => of_arrivals(key, case),
         "elapsed_s" => elapsed(case),
@@ -118,8 +104,31 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         "user_s" => Ok(seconds(recording.user_ns)),
         "sys_s" => Ok(seconds(recording.sys_ns)),
         "start_s" => Ok(seconds(recording.start_ns)),
-        _ => of_memory(key, case),
+        _ => of_sync(key, case).unwrap_or_else(|| of_memory(key, case)),
     }
+}
+
+/// `None` for the key of a metric of something else.
+fn of_sync(key: &str, case: &Case<'_>) -> Option<Value> {
+    Some(match key {
+        "asks_per_s" => sync_per_s("desk", |it| it.led.window, case),
+        "commits_per_s" => sync_per_s("commit", |it| it.passes.window, case),
+        "lock_acquisitions_per_s" => sync_per_s("lock", |it| it.passes.window, case),
+        "pauses_per_s" => sync_per_s("safepoint", |it| it.leads, case),
+        "pause_ns_p50" => pause(P50, case),
+        "pause_ns_p99" => pause(P99, case),
+        "barrier_rounds_per_s" => sync_per_s("barrier", |it| it.leads, case),
+        "barrier_wait_share" => barrier_waits(case),
+        "barrier_asleep_share" => {
+            let of_barriers = |of: fn(&SyncRecord) -> u64| sync::sum_of(case, "barrier", of);
+            let passes = of_barriers(|it| it.passes.window).unwrap_or_default();
+            let slept = of_barriers(|it| it.slept).ok_or(NO_SYNC.to_owned());
+            slept.and_then(|slept| {
+                ratio(slept as f64, passes, "nobody passed a barrier in the window")
+            })
+        }
+        _ => return None,
+    })
 }
 
 fn of_memory(key: &str, case: &Case<'_>) -> Value {
