@@ -9,7 +9,8 @@ use std::process::ExitCode;
 pub enum Exit {
     /// All was done, or whoever read our output has seen enough and closed it.
     Done,
-    /// `schedload-hackbench` or `schedload-schbench` refused its command line: 1, as the originals' users expect.
+    /// `schedload-hackbench` or `schedload-schbench` refused its command line: 1, as the originals'
+    /// users expect.
     CompatUsage,
     /// The command line or the profile is wrong.
     Usage,

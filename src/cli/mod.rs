@@ -2,8 +2,8 @@
 //!
 //! [`main`] is the front door `schedload`, [`profile_main`] the programs of one profile, and
 //! [`hackbench_main`] and [`schbench_main`] the stand-ins for hackbench and schbench. Results go to
-//! stdout, errors and progress to stderr. Must not know: how anything is measured. Reading on: `command.rs` for the flags,
-//! `run.rs` for what a run does.
+//! stdout, errors and progress to stderr. Must not know: how anything is measured. Reading on:
+//! `command.rs` for the flags, `run.rs` for what a run does.
 
 mod command;
 mod document;

@@ -1,5 +1,5 @@
-//! The command line of schbench, so that schedload can stand in for it: parameters of the `schbench`
-//! profile in. Its lines of output are in `schbench_lines.rs`.
+//! The command line of schbench, so that schedload can stand in for it: parameters of the profile
+//! `schbench` in. Its lines of output are in `schbench_lines.rs`.
 //!
 //! Must not know: how the run is made, what is printed.
 
@@ -77,8 +77,8 @@ pub enum UsageError {
     NotHere(&'static str),
 }
 
-const NO_AUTO_RPS: &str = "option `--auto-rps` is not offered: a rate that follows the kernel under \
-                           test compares nothing; find one once, and give it as `--rps`";
+const NO_AUTO_RPS: &str = "option `--auto-rps` is not offered: a rate that follows the kernel \
+                           under test compares nothing; find one once, and give it as `--rps`";
 const NO_PIPE: &str = "option `--pipe` is not offered: `schedload run pingpong` passes messages \
                        of any size between tasks that do nothing else";
 
@@ -292,8 +292,8 @@ impl Options {
 pub fn help() -> String {
     let list = |rows: &[Row<Meaning>]| -> String { rows.iter().map(Row::help).collect() };
     format!(
-        "Stands in for schbench: workers that ask a message thread for each request, and how\n\
-         long their wakeups and requests take.\n\n\
+        "Stands in for schbench: workers that ask a message thread for each request, and\n\
+         how long their wakeups and requests take.\n\n\
          Usage: schedload-schbench [option ...]\n\n\
          Options of schbench:\n{}\n\
          Options that schedload adds, to be written out:\n{}\n\

@@ -254,7 +254,7 @@ mod tests {
                  [memory.area]\nbytes = 1\n[memory.a]\nbytes = 1\n[memory.b]\nbytes = 1\n\
                  [memory.c]\nbytes = 1\n\
                  [barrier.phase]\n[lock.rows]\ncount = 8\n[commit.log]\nflush = '1us'\n\
-                 [safepoint.gc]\n\
+                 [desk.desk]\n[safepoint.gc]\n\
                  [team.t]\nsize = 1\nsteps = [ {step} ]\n"
             );
             let source = Source { path: String::new(), text };

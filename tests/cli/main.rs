@@ -19,6 +19,7 @@ mod pages;
 mod processes;
 mod refusals;
 mod runs;
+mod schbench;
 #[path = "../../src/sys/seccomp.rs"]
 mod seccomp;
 mod signals;
@@ -32,6 +33,7 @@ use std::process::{Command, Output};
 
 const SCHEDLOAD: &str = env!("CARGO_BIN_EXE_schedload");
 const HACKBENCH: &str = env!("CARGO_BIN_EXE_schedload-hackbench");
+const SCHBENCH: &str = env!("CARGO_BIN_EXE_schedload-schbench");
 
 /// Runs a program with the words of `line`, which has no quotes.
 fn program(path: &str, line: &str) -> Output {

@@ -71,6 +71,9 @@ const PLANNED: &[(&str, Params)] = &[
     ("web", &[]),
     ("web", &[("as", "processes"), ("arrivals", "closed")]),
     ("tests/golden/placement.toml", &[]),
+    ("schbench", &[]),
+    ("schbench", &[("messages", "nodes"), ("threads", "cpus_per_node"), ("rps", "1000")]),
+    ("mix", &[]),
     ("jbb", &[]),
     ("jbb", &[("jvms", "nodes"), ("place", "node:instance"), ("gc", "0"), ("table", "0")]),
 ];

@@ -14,8 +14,8 @@ fn side(words: usize) -> usize {
     (words / 3).isqrt()
 }
 
-/// Multiplies two matrices into a third, `n` times, in the order of the textbook: each number of the
-/// result goes along a row of the first and down a column of the second. `bytes` are those of the
+/// Multiplies two matrices into a third, `n` times, in the order of the textbook: each number of
+/// the result goes along a row of the first and down a column of the second. `bytes` are those of the
 /// three, once for each multiplication. Whether it came to the end.
 pub fn multiply(span: Span<'_>, n: u64, between: &mut Between<'_>) -> bool {
     let words = span.words();

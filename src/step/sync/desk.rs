@@ -1,8 +1,9 @@
-//! A desk: who asks there sleeps until it is let go on, and who serves takes all that have asked, at
-//! once, and lets them go one after the other. So works a server thread with a list of workers.
+//! A desk: who asks there sleeps until it is let go on, and who serves takes all that have asked,
+//! at once, and lets them go one after the other. So works a server thread with a list of workers.
 //!
 //! Each server has a list of its own, on which it sleeps, and its own askers; each of these has a
-//! word to sleep on. The last who asked is the first to be let go. Must not know: what is asked for.
+//! word to sleep on. The last who asked is the first to be let go. Must not know: what is asked
+//! for.
 
 use super::slip::{self, Slip};
 use super::waiting;

@@ -15,6 +15,8 @@ pub const CHECKS: &[Check] = &[
     Check { name: "profiles::cas", body: cas },
     Check { name: "profiles::jbb", body: jbb },
     Check { name: "profiles::web", body: web },
+    Check { name: "profiles::schbench", body: schbench },
+    Check { name: "profiles::mix", body: mix },
 ];
 
 /// Shares of nodes, which are all of something.
@@ -24,8 +26,9 @@ fn is_split(shares: &[&Value], of: &str) {
 }
 
 /// Two servers: how their time and memory are split over the nodes, and how often a wakeup crosses.
+/// Time of one among several is from looks at the tasks, of which there are few in a slow guest.
 fn oltp(_: &Shape) {
-    let line = "schedload run oltp --instances 2 --threads 2 --pool 2MiB --duration 3s";
+    let line = "schedload run oltp --instances 2 --threads 2 --pool 2MiB --duration 15s";
     let run = program::run(line);
     for instance in run.value("residency.instances").as_array().unwrap() {
         let shares = |key: &str| instance[key].as_array().unwrap().iter().collect::<Vec<_>>();
@@ -113,4 +116,27 @@ fn web(_: &Shape) {
     assert!(run.number("arrivals.0.arrivals_total") > 0);
     let served = run.value("metrics.responses_per_s.value").as_f64();
     assert!(served.is_some_and(|rate| rate > 0.0), "{served:?}");
+}
+
+/// How time and matrices are split over the nodes, and that each wakeup has its relation.
+fn schbench(_: &Shape) {
+    let line = "schedload run schbench --messages 2 --threads 2 --footprint 16KiB --operations 1 \
+                --duration 3s --warmup 0s";
+    let run = program::run(line);
+    let shares = |path: &str| run.value(path).as_array().unwrap().iter().collect::<Vec<_>>();
+    is_split(&shares("residency.instances.0.cpu"), "time");
+    is_split(&shares("residency.instances.0.memory"), "memory");
+    assert!(run.wakeups("all") > 0 && run.wakeups("cross_node") <= run.wakeups("all"));
+    assert!(run.value("metrics.asks_per_s.value").as_f64().is_some_and(|rate| rate > 0.0));
+}
+
+/// Where hogs and periodic tasks were, and that these had their rounds.
+fn mix(shape: &Shape) {
+    let run = program::run("schedload run mix --period 50ms --duration 3s --warmup 0s");
+    let cpus = run.value("residency.instances.0.cpu").as_array().unwrap();
+    is_split(&cpus.iter().collect::<Vec<_>>(), "time");
+    let [told, hogs] = ["hog_runnable", "runnable"]
+        .map(|key| run.value(&format!("metrics.{key}.value")).as_f64().unwrap());
+    assert!(told > 0.0 && hogs >= told, "{told} of {hogs} on {} CPUs", shape.usable().len());
+    assert!(run.value("arrivals.0.arrivals").as_u64().is_some_and(|rounds| rounds > 0));
 }
