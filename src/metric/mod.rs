@@ -149,7 +149,7 @@ pub const METRICS: &[Metric] = &[
         "barrier_asleep_share",
         "1",
         Neither,
-        "part of the passes of barriers in the window that slept first; the others spun, or were last",
+        "part of the passes of barriers in the window that slept; the others spun or came last",
     ),
     row(
         "elapsed_s",
@@ -199,8 +199,8 @@ pub const METRICS: &[Metric] = &[
         "*_active_share",
         "1",
         Neither,
-        "part of the `active` blocks that tasks of the team of that name came to in the window that \
-         they did",
+        "part of the `active` blocks that tasks of the team of that name came to in the window \
+         that they did",
     )
     .of(Of::Team),
     row(

@@ -4,7 +4,8 @@
 //! plans.
 //!
 //! ```text
-//! control | region addresses | time by instance and LLC | task slots | channels: state and stamp rings; sync objects | shards
+//! control | region addresses | times of instances on LLCs | task slots
+//! channels: state and stamp rings; sync objects | shards
 //! slot: what a task keeps | extremes of each series | bytes of memory steps by node | sync objects
 //! shard: counters of each team | histogram of each series
 //! ```
@@ -138,14 +139,7 @@ pub const NO_SERIES: u16 = u16::MAX;
 impl Layout {
     pub fn new(spec: Spec) -> Layout {
         let relations = relations(&spec.cpus);
-        let mut n_series = 0;
-        let mut teams = Vec::new();
-        for team in &spec.teams {
-            let team = TeamLayout::new(team, spec.instances_apart, &relations, n_series);
-            n_series += team.kinds.len();
-            teams.push(team);
-        }
-
+        let (teams, n_series) = teams(&spec, &relations);
         let regions = size_of::<Control>().next_multiple_of(64);
         let n_region_words = spec.n_regions * spec.spaces;
         let homes = regions + (n_region_words * 8).next_multiple_of(64);
@@ -222,6 +216,18 @@ impl Layout {
     pub fn sync(&self, copy: usize, object: usize) -> usize {
         self.syncs[object] + copy * self.copy_stride
     }
+}
+
+/// The teams' series, one team behind the other, and how many they are.
+fn teams(spec: &Spec, relations: &[Relation]) -> (Vec<TeamLayout>, usize) {
+    let mut n_series = 0;
+    let mut teams = Vec::new();
+    for team in &spec.teams {
+        let team = TeamLayout::new(team, spec.instances_apart, relations, n_series);
+        n_series += team.kinds.len();
+        teams.push(team);
+    }
+    (teams, n_series)
 }
 
 /// Each once, in order.

@@ -6,19 +6,19 @@ use crate::base::{Place, Reading, Relation};
 use crate::metric::{Metric as Row, Of};
 use crate::plan::Op;
 use crate::record::memory::Moved;
-use crate::record::recording::{End, Series, SeriesKind, SyncRecord, TaskRecord};
+use crate::record::recording::{End, Series, SeriesKind, TaskRecord};
 use crate::report::histogram::{Histogram, P50, P95, P99, P999};
 use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
 use crate::report::{
     InstancePlacement, Judged, Metric, NO_ACTIVE, NO_ARRIVALS, NO_MEMORY, NO_MESSAGES, NO_RECEIVER,
-    NO_SUCH_STEP, NO_SYNC, NO_TRIAL, ONE_LLC, ONE_NODE, Sourced, arrivals, latency, memory_steps,
-    placement, sync,
+    NO_SUCH_STEP, NO_TRIAL, ONE_LLC, ONE_NODE, Sourced, arrivals, latency, memory_steps, placement,
+    sync, sync_metrics,
 };
 use std::collections::BTreeMap;
 
 /// A number, or why it could not be had.
-type Value = Result<f64, String>;
+pub(super) type Value = Result<f64, String>;
 
 const NO_WINDOW: &str = "the measured window has no length";
 
@@ -57,20 +57,6 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         "add_bytes_per_s" => stream(case, Moved::Add),
         "triad_bytes_per_s" => stream(case, Moved::Triad),
         "wakeups_per_s" => waits(case).and_then(|()| per_s(wakeups.count(), case)),
-        "asks_per_s" => sync_per_s("desk", |it| it.led.window, case),
-        "commits_per_s" => sync_per_s("commit", |it| it.passes.window, case),
-        "lock_acquisitions_per_s" => sync_per_s("lock", |it| it.passes.window, case),
-        "pauses_per_s" => sync_per_s("safepoint", |it| it.leads, case),
-        "pause_ns_p50" => pause(P50, case),
-        "pause_ns_p99" => pause(P99, case),
-        "barrier_rounds_per_s" => sync_per_s("barrier", |it| it.leads, case),
-        "barrier_wait_share" => barrier_waits(case),
-        "barrier_asleep_share" => {
-            let of_barriers = |of: fn(&SyncRecord) -> u64| sync::sum_of(case, "barrier", of);
-            let slept = of_barriers(|it| it.slept).ok_or(NO_SYNC)?;
-            let passes = of_barriers(|it| it.passes.window).unwrap_or_default();
-            ratio(slept as f64, passes, "nobody passed a barrier in the window")
-        }
         "migrations_per_s" => per_s(case.migrations.total, case),
         "offered_per_s" | "arrivals_per_s" | "arrival_lateness_ns_p999" => of_arrivals(key, case),
         "elapsed_s" => elapsed(case),
@@ -118,7 +104,7 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         "user_s" => Ok(seconds(recording.user_ns)),
         "sys_s" => Ok(seconds(recording.sys_ns)),
         "start_s" => Ok(seconds(recording.start_ns)),
-        _ => of_memory(key, case),
+        _ => sync_metrics::of(key, case).unwrap_or_else(|| of_memory(key, case)),
     }
 }
 
@@ -287,29 +273,6 @@ fn waits(case: &Case<'_>) -> Result<(), String> {
     if case.plan.syncs.is_empty() { receives(case) } else { Ok(()) }
 }
 
-/// Of all objects of a sort; nothing where there is none of it.
-fn sync_per_s(sort: &str, of: fn(&SyncRecord) -> u64, case: &Case<'_>) -> Value {
-    let sum = sync::sum_of(case, sort, of);
-    sum.ok_or(NO_SYNC.to_owned()).and_then(|sum| per_s(sum, case))
-}
-
-/// Of the time of all teams that come to barriers; who comes to two of them counts once.
-fn barrier_waits(case: &Case<'_>) -> Value {
-    sync::sum_of(case, "barrier", |_| 0).ok_or(NO_SYNC)?;
-    let (waited_ns, had_ns) = sync::barrier_waits(case);
-    match had_ns > 0.0 {
-        true => Ok(waited_ns / had_ns),
-        false => Err("the measured window has no length".to_owned()),
-    }
-}
-
-fn pause(p: u64, case: &Case<'_>) -> Value {
-    sync::sum_of(case, "safepoint", |_| 0).ok_or(NO_SYNC.to_owned())?;
-    let pauses =
-        latency::merged(case.recording, |series| matches!(series.kind, SeriesKind::Pause(_)));
-    percentile(&pauses, p, "pause that helpers ended")
-}
-
 /// Bytes of all tasks' accesses per second of the window.
 fn accesses(case: &Case<'_>) -> Result<f64, String> {
     let of_task = |task: &TaskRecord| task.moved[Moved::Accesses as usize].bytes;
@@ -331,7 +294,7 @@ fn stream(case: &Case<'_>, kernel: Moved) -> Result<f64, String> {
     }
 }
 
-fn per_s(count: u64, case: &Case<'_>) -> Value {
+pub(super) fn per_s(count: u64, case: &Case<'_>) -> Value {
     match case.recording.window_ns {
         0 => Err(NO_WINDOW.to_owned()),
         _ => Ok(count as f64 / case.window_s()),
@@ -361,7 +324,7 @@ fn of_arrivals(key: &str, case: &Case<'_>) -> Value {
     }
 }
 
-fn percentile(histogram: &Histogram, p: u64, what: &str) -> Value {
+pub(super) fn percentile(histogram: &Histogram, p: u64, what: &str) -> Value {
     let value = histogram.percentile(p).map(|ns| ns as f64);
     value.ok_or_else(|| none_recorded(what))
 }
@@ -384,7 +347,7 @@ fn cpu_per_message(case: &Case<'_>) -> Value {
     ratio(cpu_ns as f64, case.messages.received, "no message was received")
 }
 
-fn ratio(value: f64, count: u64, without: &str) -> Value {
+pub(super) fn ratio(value: f64, count: u64, without: &str) -> Value {
     match count {
         0 => Err(without.to_owned()),
         _ => Ok(value / count as f64),

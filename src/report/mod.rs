@@ -25,6 +25,7 @@ mod sources;
 mod stored;
 mod summary;
 mod sync;
+mod sync_metrics;
 pub mod timeline;
 pub mod trial;
 
@@ -41,6 +42,7 @@ pub use histogram::{Histogram, HistogramError};
 pub use memory_steps::MemoryStep;
 pub use preferred::{Preferred, TeamNuma};
 pub use stored::ReportError;
+pub use sync::SyncRow;
 pub use timeline::{InstanceTimeline, RegionTimeline, Timeline};
 pub use trial::Trial;
 
@@ -228,54 +230,6 @@ pub struct Arrivals {
     pub missed: u64,
     /// From the time of a round until it began.
     pub lateness: Latency,
-}
-
-/// What a team had of a sync object in the window; percentiles are of all its waits, those of no
-/// length too.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SyncRow {
-    pub name: String,
-    /// `barrier`, `lock`, `commit`, `desk`, `safepoint`.
-    pub sort: String,
-    /// The kind of that sort; of a sort without kinds the sort.
-    pub kind: String,
-    pub team: String,
-    pub passes: u64,
-    /// Passes after a wait awake, and asleep; the others found it open.
-    pub spun: u64,
-    pub slept: u64,
-    /// Of those asleep, the ones whose waker is not known, so that they are no wakeup.
-    pub unstamped: u64,
-    /// Waiting, of the time that the team's tasks had in the window; `None` for a window of no
-    /// length.
-    pub wait_share: Option<f64>,
-    /// Of a barrier of one count: rounds that were complete with a task of this team.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rounds: Option<u64>,
-    /// Of a lock.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub releases: Option<u64>,
-    /// Of a commit: groups that this team led, and the commits in them. Of a desk: batches that it
-    /// served, and the asks in them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub groups: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grouped: Option<u64>,
-    /// Of a safepoint: pauses that a task of this team ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pauses: Option<u64>,
-    /// `ns`.
-    pub unit: String,
-    pub min: Option<u64>,
-    pub max: Option<u64>,
-    pub mean: Option<f64>,
-    pub p50: Option<u64>,
-    pub p90: Option<u64>,
-    pub p95: Option<u64>,
-    pub p99: Option<u64>,
-    pub p999: Option<u64>,
-    /// HdrHistogram V2, base64.
-    pub hdr: String,
 }
 
 /// What one instance of several did of a measure block in the window.

@@ -8,8 +8,57 @@ use crate::record::recording::{End, Series, SeriesKind, SyncRecord};
 use crate::report::checks::Outcome::{self, Broken, Holds, Untested};
 use crate::report::histogram::{Histogram, P50, P90, P95, P99, P999};
 use crate::report::judge::Case;
-use crate::report::{NO_SAFEPOINT, SyncRow, latency};
+use crate::report::{NO_SAFEPOINT, latency};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// What a team had of a sync object in the window; percentiles are of all its waits, those of no
+/// length too.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SyncRow {
+    pub name: String,
+    /// `barrier`, `lock`, `commit`, `desk`, `safepoint`.
+    pub sort: String,
+    /// The kind of that sort; of a sort without kinds the sort.
+    pub kind: String,
+    pub team: String,
+    pub passes: u64,
+    /// Passes after a wait awake, and asleep; the others found it open.
+    pub spun: u64,
+    pub slept: u64,
+    /// Of those asleep, the ones whose waker is not known, so that they are no wakeup.
+    pub unstamped: u64,
+    /// Waiting, of the time that the team's tasks had in the window; `None` for a window of no
+    /// length.
+    pub wait_share: Option<f64>,
+    /// Of a barrier of one count: rounds that were complete with a task of this team.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u64>,
+    /// Of a lock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub releases: Option<u64>,
+    /// Of a commit: groups that this team led, and the commits in them. Of a desk: batches that it
+    /// served, and the asks in them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grouped: Option<u64>,
+    /// Of a safepoint: pauses that a task of this team ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<u64>,
+    /// `ns`.
+    pub unit: String,
+    pub min: Option<u64>,
+    pub max: Option<u64>,
+    pub mean: Option<f64>,
+    pub p50: Option<u64>,
+    pub p90: Option<u64>,
+    pub p95: Option<u64>,
+    pub p99: Option<u64>,
+    pub p999: Option<u64>,
+    /// HdrHistogram V2, base64.
+    pub hdr: String,
+}
 
 /// A row for each team and object, in the order of the teams.
 pub(super) fn rows(case: &Case<'_>) -> Vec<SyncRow> {
