@@ -64,11 +64,13 @@ impl RwLock {
         self.0.lock_exclusive();
     }
 
-    /// Gives a read lock back. Does nothing if nobody has it for reading.
+    /// Gives a read lock back, which the caller has. That it also looks locked for writing is no
+    /// sign that nobody reads: a writer that waits for the readers has its mark there already.
     #[inline]
     pub fn unlock_read(&self) {
-        if self.0.is_locked() && !self.0.is_locked_exclusive() {
-            // SAFETY: it is locked for reading, and it guards no memory.
+        if self.0.is_locked() {
+            // SAFETY: it is locked, and it guards no memory: who gave back what another has would
+            // break that one's exclusion and nothing else.
             unsafe { self.0.unlock_shared() };
         }
     }
@@ -103,9 +105,25 @@ mod tests {
         lock.unlock_read();
         lock.unlock_read();
         assert!(lock.try_write() && !lock.try_read());
-        lock.unlock_read();
-        assert!(!lock.try_read());
         lock.unlock_write();
         assert!(lock.try_read());
+    }
+
+    /// The writer marks the lock as its own before the reader has left.
+    #[test]
+    fn a_reader_leaves_to_a_writer_that_waits() {
+        let lock = RwLock::default();
+        lock.read();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                lock.write();
+                lock.unlock_write();
+            });
+            while !lock.0.is_locked_exclusive() {
+                std::thread::yield_now();
+            }
+            lock.unlock_read();
+        });
+        assert!(lock.try_write());
     }
 }
