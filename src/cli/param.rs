@@ -117,7 +117,7 @@ mod tests {
         check("numa04", "processes", "nodes; 1 to 10000");
         check("numa04", "test", "numa04");
         check("numa02", "begin", "main");
-        check("who-moves", "worker_start", "node:1");
+        check("who-moves", "worker_start", "node:second_node");
         check("who-moves", "start", "remote; or local, free");
         check("who-moves", "age", "0s; at least 0ns");
     }

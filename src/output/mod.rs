@@ -9,6 +9,7 @@ mod svg;
 mod text;
 
 pub use svg::timeline_svg;
+#[cfg(feature = "cli")]
 pub(crate) use text::{value, wrapped};
 
 use crate::report::{Report, ReportError};

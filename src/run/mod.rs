@@ -41,6 +41,9 @@ use crate::record::recording::{Failure, Series};
 use crate::sys::Errno;
 use crate::sys::clock::Source;
 
+/// What is done with the histograms of a run that goes on.
+pub type Tell<'a> = dyn Fn(&[Series]) + 'a;
+
 /// How a run is watched and what the coordinating thread does besides.
 #[derive(Default)]
 pub struct Control<'a> {
@@ -49,7 +52,7 @@ pub struct Control<'a> {
     pub progress: Option<&'a dyn Fn(Progress)>,
     /// Called by the coordinating thread when another second of the window has passed, with the
     /// histograms as they are then.
-    pub each_second: Option<&'a dyn Fn(&[Series])>,
+    pub each_second: Option<&'a Tell<'a>>,
     /// Makes the coordinating thread SCHED_FIFO of this priority once all tasks are ready.
     pub coordinator_fifo: Option<u8>,
 }

@@ -2,22 +2,21 @@
 //!
 //! Must not know: what is done with it.
 
-use super::roster;
+use super::{Tell, roster};
 use crate::plan::Plan;
 use crate::record::gather;
 use crate::record::memory::Memory;
-use crate::record::recording::Series;
 
 const S: u64 = 1_000_000_000;
 
 /// Who wants to be told, and when next.
 pub(super) struct Seconds<'a> {
-    tell: Option<&'a dyn Fn(&[Series])>,
+    tell: Option<&'a Tell<'a>>,
     next_ns: u64,
 }
 
 impl<'a> Seconds<'a> {
-    pub(super) fn new(tell: Option<&'a dyn Fn(&[Series])>) -> Seconds<'a> {
+    pub(super) fn new(tell: Option<&'a Tell<'a>>) -> Seconds<'a> {
         Seconds { tell, next_ns: S }
     }
 

@@ -71,6 +71,7 @@ pub(crate) fn wrapped(first: &str, text: &str, width: usize) -> String {
 }
 
 /// Where nothing will be wrapped.
+#[cfg(feature = "cli")]
 pub(super) fn plain(text: &str) -> String {
     text.replace(GLUE, " ")
 }

@@ -21,9 +21,11 @@ mod trust;
 use crate::output::{NARROWEST, Options, OutputError};
 use crate::report::Report;
 
+#[cfg(feature = "cli")]
 pub(crate) use layout::wrapped;
 
 /// A metric's value as the report has it.
+#[cfg(feature = "cli")]
 pub(crate) fn value(key: &str, value: f64, unit: &str) -> String {
     layout::plain(&layout::metric(key, value, unit))
 }

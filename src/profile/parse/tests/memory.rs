@@ -96,7 +96,10 @@ fn steps_on_regions() {
     for verb in ["touch", "chase"] {
         check_step(
             &format!("{{ {verb} = \"area\" }}"),
-            &[&format!("3 `{verb}` has no `count` (add `count = 1000`: number of accesses)")],
+            &[&format!(
+                "3 `{verb}` has no `count` (add `count = 1000`: number of accesses or \
+                 multiplications)"
+            )],
         );
     }
     check_step("{ chase = \"area\", count = -1 }", &["27 `count` is -1, and must be 0 or more"]);

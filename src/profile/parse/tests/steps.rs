@@ -63,9 +63,9 @@ fn blocks_and_amounts() {
     check_step(
         "{ bytes = 3 }",
         &["1 the step has no verb (verbs are send, receive, wake, wait, repeat, forever, during, \
-           spawn, join, sweep, touch, chase, allocate, copy, scale, add, triad, barrier, lock, \
-           commit, safepoint, collect, pause, measure, active, choose, every, arrive, and what \
-           burns or passes time)"],
+           spawn, join, sweep, touch, chase, multiply, allocate, copy, scale, add, triad, barrier, \
+           lock, commit, ask, serve, safepoint, collect, pause, measure, active, choose, every, \
+           arrive, and what burns or passes time)"],
     );
     check_step(
         "{ forever = [ { spin = 0 } ] }, { spin = 0 }",
