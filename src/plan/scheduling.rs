@@ -7,7 +7,7 @@ use super::number::{self, Wanted};
 use super::resolve::one_of;
 use super::scope::Scope;
 use super::{DeadlineTimes, Policy, Refusal, Scheduling, TeamPlan};
-use crate::base::Unit;
+use crate::base::{Unit, unit};
 use crate::host::Host;
 use crate::profile::keys::{SLICE_MAX, SLICE_MIN};
 use crate::profile::{self, Deadline, Expr, Fault, Span, Team};
@@ -39,6 +39,9 @@ impl Policy {
     }
 }
 
+/// The shortest slice (ns).
+const SHORTEST: u64 = SLICE_MIN as u64;
+
 /// The attributes of a team, each within its range and fitting the others.
 pub(super) fn resolve(team: &Team, scope: &Scope, faults: &mut Vec<Fault>) -> Scheduling {
     let profile::Scheduling { policy, nice, priority, slice, uclamp_min, uclamp_max, deadline } =
@@ -48,15 +51,25 @@ pub(super) fn resolve(team: &Team, scope: &Scope, faults: &mut Vec<Fault>) -> Sc
         let wanted = Wanted::new(what, unit, min, max);
         number::whole(expr.as_ref()?, &wanted, scope, faults)
     };
+    let slice_ns = number(slice, "slice", Unit::Time, 0.0, SLICE_MAX).map(|it| it as u64);
     let resolved = Scheduling {
         nice: number(nice, "nice", Unit::Count, -20.0, 19.0).map(|nice| nice as i32),
         priority: number(priority, "priority", Unit::Count, 1.0, 99.0).map(|it| it as u32),
-        slice_ns: number(slice, "slice", Unit::Time, SLICE_MIN, SLICE_MAX).map(|it| it as u64),
+        // 0 leaves it to the scheduler, so that a parameter can.
+        slice_ns: slice_ns.filter(|ns| *ns > 0),
         uclamp_min: number(uclamp_min, "uclamp_min", Unit::Count, 0.0, 1024.0).map(|it| it as u32),
         uclamp_max: number(uclamp_max, "uclamp_max", Unit::Count, 0.0, 1024.0).map(|it| it as u32),
         policy: policy.as_ref().and_then(|word| one_of("policy", &POLICIES, word, scope, faults)),
         deadline: deadline.as_ref().and_then(|times| self::deadline(times, team, scope, faults)),
     };
+    if let (Some(expr), Some(ns @ 1..SHORTEST)) = (slice, slice_ns) {
+        let [given, least] = [ns, SHORTEST].map(|ns| unit::exact(ns as f64, Unit::Time));
+        let message = format!(
+            "`slice` of team `{}` is {given}, and must be at least {least}, or 0",
+            team.name
+        );
+        faults.push(Fault::new(expr.span.clone(), message));
+    }
     let policy_failed = policy.is_some() && resolved.policy.is_none();
     if !policy_failed {
         combine(team, &resolved, faults);

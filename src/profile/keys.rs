@@ -372,9 +372,9 @@ pub const TEAM: &[KeyRow] = &[
     row("priority", between(1.0, 99.0), Means("none"), "for policies fifo and rr"),
     row(
         "slice",
-        Form::Number { unit: Some(Unit::Time), min: SLICE_MIN, max: SLICE_MAX },
+        Form::Number { unit: Some(Unit::Time), min: 0.0, max: SLICE_MAX },
         Means("the scheduler's own"),
-        "slice asked of EEVDF (Linux 6.12), for policies other and batch",
+        "slice asked of EEVDF (Linux 6.12), 100 us or more; 0: its own; for policies other, batch",
     ),
     row("uclamp", Form::Table(UCLAMP), Means("inherited"), "bounds of the assumed utilisation"),
     row("deadline", Form::Table(DEADLINE), Means("none"), "for policy deadline"),

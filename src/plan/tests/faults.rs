@@ -128,7 +128,7 @@ fn of_scheduling() {
     );
     check(
         &team("size = 1\nslice = 'cpus * 1us'"),
-        &["`cpus * 1us` gives 16us, and `slice` of team `w` must be at least 100us"],
+        &["`slice` of team `w` is 16us, and must be at least 100us, or 0"],
     );
     check(
         &team("size = 1\nuclamp = { min = 500, max = 400 }"),
