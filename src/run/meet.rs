@@ -425,10 +425,11 @@ impl<'a> Worker<'a> {
 
     /// Pauses no longer wait for a task that has done its steps.
     pub(super) fn leave_safepoints(&mut self) {
-        for tie in self.program.ties.iter().filter(|tie| tie.mutates) {
+        for (number, tie) in self.program.ties.iter().enumerate().filter(|(_, tie)| tie.mutates) {
             if let Object::Safepoint(safepoint) = &self.channels.syncs[tie.object] {
                 // It can only fail for a bad address.
-                let _ = safepoint.leave(&mut Here(&mut self.recorder));
+                let led = safepoint.leave(&mut Here(&mut self.recorder)).unwrap_or(0);
+                self.recorder.led(number, led.into());
             }
         }
     }

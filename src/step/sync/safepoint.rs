@@ -156,14 +156,15 @@ impl<'a> Safepoint<'a> {
         Ok(Some((wait, 0)))
     }
 
-    /// A mutator has done its last step, in no pause.
-    pub fn leave(&self, visitor: &mut impl Visitor) -> Result<(), Hitch> {
+    /// A mutator has done its last step, in no pause; how many it let go itself, where all others
+    /// had parked and there is nobody to help.
+    pub fn leave(&self, visitor: &mut impl Visitor) -> Result<u32, Hitch> {
         let count = self.count.mutators.fetch_add(ENDED, AcqRel) + ENDED;
         let parked = count & (ENDED - 1);
-        if parked > 0 && total(count) == self.mutators {
-            self.all_parked(self.world.pauses.load(Acquire), visitor)?;
+        match parked > 0 && total(count) == self.mutators {
+            true => self.all_parked(self.world.pauses.load(Acquire), visitor),
+            false => Ok(0),
         }
-        Ok(())
     }
 
     /// Everybody is there: the helpers' turn. How many were let go, if there are no helpers.
@@ -270,7 +271,8 @@ mod tests {
                                 released.fetch_add(led.into(), SeqCst);
                             }
                         }
-                        safepoint.leave(&mut Task).unwrap();
+                        let led = safepoint.leave(&mut Task).unwrap();
+                        released.fetch_add(led.into(), SeqCst);
                     })
                 })
                 .collect();
