@@ -110,16 +110,18 @@ impl Lines {
     }
 }
 
+/// What a stand-in's own option `--seed` says.
+pub(super) fn seed(text: Option<&str>) -> Result<Option<u64>, Error> {
+    let number = |text: &str| {
+        let why = format!("`{text}` of option `--seed` is not a whole number");
+        text.parse().map_err(|_| Error::CompatUsage(why))
+    };
+    text.map(number).transpose()
+}
+
 fn overrides(options: &Options) -> Result<Overrides, Error> {
     let text = |name| options.added(name).flatten();
-    let seed = match text("seed").map(|seed| (seed, seed.parse())) {
-        None => None,
-        Some((_, Ok(seed))) => Some(seed),
-        Some((seed, Err(_))) => {
-            let why = format!("`{seed}` of option `--seed` is not a whole number");
-            return Err(Error::CompatUsage(why));
-        }
-    };
+    let seed = seed(text("seed"))?;
     Ok(Overrides {
         params: options.params(),
         duration: text("duration").map(str::to_string),

@@ -7,7 +7,7 @@ use crate::base::Reading;
 use crate::cli::document::Document;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::hackbench::messages;
+use crate::cli::hackbench::{messages, seed};
 use crate::cli::progress::{Line, Show};
 use crate::cli::run::{checked, ended, measure_with, say_faults};
 use crate::cli::sink::{self, Sink};
@@ -90,14 +90,7 @@ fn say(text: &str) {
 }
 
 fn overrides(options: &Options, host: &Host) -> Result<Overrides, Error> {
-    let seed = match options.added("seed").flatten().map(|seed| (seed, seed.parse())) {
-        None => None,
-        Some((_, Ok(seed))) => Some(seed),
-        Some((seed, Err(_))) => {
-            let why = format!("`{seed}` of option `--seed` is not a whole number");
-            return Err(Error::CompatUsage(why));
-        }
-    };
+    let seed = seed(options.added("seed").flatten())?;
     Ok(Overrides {
         params: options.params(&host.allowed),
         duration: Some(format!("{}s", options.runtime_s)),
