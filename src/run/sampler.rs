@@ -36,7 +36,8 @@ pub(super) struct Sampler<'a> {
     tasks: Vec<usize>,
     /// Position in the plan's nodes by CPU number.
     node_of_cpu: Vec<usize>,
-    begun_ns: u64,
+    /// `None` before the first look.
+    gate_ns: Option<u64>,
     next_ns: u64,
     timeline: Timeline,
     vmstat: counters::Counters,
@@ -61,7 +62,8 @@ pub(super) struct Seen {
 
 impl<'a> Sampler<'a> {
     /// `None` for a plan without memory. Called when all are at the gate, with the directories of
-    /// the instances' cgroups.
+    /// the instances' cgroups. The first look is made here: on a busy machine the next one may be
+    /// late, and pages that were in place at the gate must not be seen first where they went to.
     pub(super) fn new(
         plan: &'a Plan,
         memory: &'a Memory,
@@ -76,7 +78,6 @@ impl<'a> Sampler<'a> {
             let node = plan.nodes.iter().position(|node| node.id == cpu.place.node);
             node_of_cpu[cpu.id.0 as usize] = node.unwrap_or(0);
         }
-        let now = clock::monotonic_ns();
         let mut sampler = Sampler {
             plan,
             memory,
@@ -84,8 +85,8 @@ impl<'a> Sampler<'a> {
             spaces: plan.spaces(),
             tasks: inhabitants(plan),
             node_of_cpu,
-            begun_ns: now,
-            next_ns: now,
+            gate_ns: None,
+            next_ns: 0,
             timeline: Timeline { interval_ns: INTERVAL_NS, ..Timeline::default() },
             vmstat: counters::vmstat(&Root::default()),
             scan_seq: Vec::new(),
@@ -94,6 +95,9 @@ impl<'a> Sampler<'a> {
             charges: Charges::begin(Root::default(), cgroups),
         };
         sampler.scan_seq = (0..plan.n_spaces()).map(|it| sampler.scan_seq_of(it)).collect();
+        sampler.look();
+        let now = clock::monotonic_ns();
+        (sampler.gate_ns, sampler.next_ns) = (Some(now), now);
         Some(sampler)
     }
 
@@ -115,7 +119,8 @@ impl<'a> Sampler<'a> {
         let now = clock::monotonic_ns();
         self.residence.look_begins();
         let instances = (0..self.plan.instances).map(|instance| self.instance(instance)).collect();
-        self.timeline.samples.push(Sample { at_ns: now - self.begun_ns, instances });
+        let at_ns = self.gate_ns.map_or(0, |gate_ns| now - gate_ns);
+        self.timeline.samples.push(Sample { at_ns, instances });
         if self.timeline.samples.len() >= LOOKS_MAX {
             let mut keep = false;
             self.timeline.samples.retain(|_| {
