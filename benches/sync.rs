@@ -112,13 +112,15 @@ fn main() {
 }
 
 fn locks(host: &Host, shared: &Shared) {
+    let object = SyncObject::lock("l", "futex");
+    step("what a lock holds here: a step of a run", host, object, &Step::act("matrix", 0));
     for kind in lock::KINDS {
         let opening =
             lock::Opening { scope: Scope::Private, count: 1, cpus: 1024, shared, offset: 0 };
-        let (locks, mut visit) = ((kind.open)(&opening), Visit::new(0));
+        let locks = (kind.open)(&opening);
         let name = format!("lock {}", kind.name);
         bare(&name, || {
-            if let Ok((_, held)) = locks.lock(0, Mode::Write, &mut visit, &mut Alone) {
+            if let Some(held) = locks.try_lock(0, Mode::Write) {
                 let _ = black_box(locks.unlock(held, &mut Alone));
             }
         });

@@ -98,11 +98,9 @@ pub enum Since {
     Sleeping,
 }
 
-/// How a task came through a sync object.
+/// How a task waited at a sync object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waited {
-    /// Without a wait.
-    Not,
     Awake,
     /// With the waker's stamp, if it is known.
     Asleep(Option<Stamp>),
@@ -288,16 +286,19 @@ impl<'a> Recorder<'a> {
     }
 
     /// A wait at sync object number `sync` of the team has ended that began at `since` (ticks, from
-    /// [`Recorder::now`]).
+    /// [`Recorder::now`]); `None`: without a wait.
     #[inline(always)]
-    pub fn waited(&mut self, sync: usize, since: u64, waited: Waited) {
+    pub fn waited(&mut self, sync: usize, since: u64, waited: Option<Waited>) {
+        let Some(waited) = waited else {
+            self.now = None;
+            return self.look(Since::Running);
+        };
         let now = self.shared.clock.now();
         let cpu = self.shared.cpu.get();
         self.now = Some(now);
         if self.phase() == Phase::Window {
             let counts = &self.syncs[sync];
             match waited {
-                Waited::Not => {}
                 // As with messages, who was not waiting yet was not woken.
                 Waited::Asleep(Some(stamp)) if stamp.ticks >= since => {
                     add(&counts.slept, 1);
@@ -316,10 +317,11 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// A task is through with the sync object that it came to at `since`.
+    /// A task is through with a sync object where it came at `since`; `None`: it did not have to
+    /// wait, for which it needs no clock.
     #[inline(always)]
-    pub fn passed(&mut self, sync: usize, since: u64) {
-        let now = self.now();
+    pub fn passed(&mut self, sync: usize, since: Option<u64>) {
+        let (since, now) = since.map_or((0, 0), |since| (since, self.now()));
         let phase = self.phase();
         add(&self.syncs[sync].passes[phase as usize], 1);
         if phase == Phase::Window {

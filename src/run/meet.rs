@@ -192,11 +192,11 @@ impl Visitor for Here<'_, '_> {
     }
 }
 
-fn waited(wait: Wait) -> Waited {
+fn waited(wait: Wait) -> Option<Waited> {
     match wait {
-        Wait::Open => Waited::Not,
-        Wait::Spun => Waited::Awake,
-        Wait::Slept(note) => Waited::Asleep(note.map(Stamp::of_words)),
+        Wait::Open => None,
+        Wait::Spun => Some(Waited::Awake),
+        Wait::Slept(note) => Some(Waited::Asleep(note.map(Stamp::of_words))),
     }
 }
 
@@ -269,7 +269,7 @@ impl<'a> Worker<'a> {
         let since = self.arrives();
         let passed = self.through(at, tie, |visit, here| barrier.pass(visit, here))?;
         self.recorder.waited(tie, since, waited(passed.wait));
-        self.recorder.passed(tie, since);
+        self.recorder.passed(tie, Some(since));
         self.recorder.led(tie, passed.led.into());
         Ok(())
     }
@@ -295,12 +295,21 @@ impl<'a> Worker<'a> {
         locks: &Locks<'_>,
         (number, mode): (u32, Mode),
     ) -> Result<(), Stop> {
-        let since = self.arrives();
-        let got = self.through(at, tie, |visit, here| locks.lock(number, mode, visit, here));
-        let (wait, held) = got?;
+        let (held, since) = match locks.try_lock(number, mode) {
+            Some(held) => {
+                self.recorder.look(Since::Running);
+                (held, None)
+            }
+            None => {
+                let since = self.arrives();
+                let (wait, held) =
+                    self.through(at, tie, |visit, here| locks.lock(number, mode, visit, here))?;
+                self.recorder.waited(tie, since, waited(wait));
+                (held, Some(since))
+            }
+        };
         // Room for it was made beforehand.
         self.program.held.push(Holding { tie, held });
-        self.recorder.waited(tie, since, waited(wait));
         self.recorder.passed(tie, since);
         if self.recorder.phase() == Phase::After {
             // Others wait for it to be able to leave.
@@ -353,7 +362,7 @@ impl<'a> Worker<'a> {
                 self.recorder.time_passed();
             }
         }
-        self.recorder.passed(tie, since);
+        self.recorder.passed(tie, Some(since));
         Ok(())
     }
 
@@ -361,7 +370,7 @@ impl<'a> Worker<'a> {
         let since = self.arrives();
         let served = self.through(at, tie, |visit, here| desk.ask(visit, here))?;
         self.recorder.waited(tie, since, waited(served.wait));
-        self.recorder.passed(tie, since);
+        self.recorder.passed(tie, Some(since));
         if let Some(batch) = served.batch {
             self.recorder.measured(measure, Stamp::of_words(batch).ticks);
         }
@@ -372,7 +381,7 @@ impl<'a> Worker<'a> {
         let since = self.arrives();
         let (wait, batch) = self.through(at, tie, |visit, _| desk.take(visit))?;
         self.recorder.waited(tie, since, waited(wait));
-        self.recorder.passed(tie, since);
+        self.recorder.passed(tie, Some(since));
         let n_served = self.through(at, tie, |_, here| desk.serve(batch, here))?;
         self.recorder.led(tie, n_served.into());
         self.recorder.time_passed();
@@ -385,7 +394,7 @@ impl<'a> Worker<'a> {
         let parked = self.through(at, tie, |visit, here| safepoint.park(visit, here))?;
         let Some((wait, led)) = parked else { return Ok(false) };
         self.recorder.waited(tie, since, waited(wait));
-        self.recorder.passed(tie, since);
+        self.recorder.passed(tie, Some(since));
         self.recorder.led(tie, led.into());
         Ok(true)
     }
@@ -407,7 +416,7 @@ impl<'a> Worker<'a> {
         let since = self.arrives();
         let wait = self.through(at, tie, |visit, _| safepoint.wait_parked(visit))?;
         self.recorder.waited(tie, since, waited(wait));
-        self.recorder.passed(tie, since);
+        self.recorder.passed(tie, Some(since));
         Ok(())
     }
 

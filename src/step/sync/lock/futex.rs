@@ -39,17 +39,15 @@ pub(super) fn open<'a>(opening: &Opening<'a>) -> Locks<'a> {
 
 impl Table<'_> {
     #[inline]
+    pub(super) fn try_lock(&self, which: u32) -> bool {
+        let lock = &self.locks[which as usize];
+        lock.state.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
+    }
+
     pub(super) fn lock(&self, which: u32, visit: &mut Visit) -> Result<Wait, Hitch> {
         let lock = &self.locks[which as usize];
-        let mut now = match lock.state.compare_exchange(FREE, HELD, Acquire, Relaxed) {
-            Ok(_) if !visit.slept => return Ok(Wait::Open),
-            Ok(_) => FREE,
-            Err(now) => now,
-        };
-        if now != FREE {
-            // From here on it is ours as waited for, since others may sleep too.
-            now = lock.state.swap(WAITED_FOR, Acquire);
-        }
+        // From here on it is ours as waited for, since others may sleep too.
+        let mut now = lock.state.swap(WAITED_FOR, Acquire);
         while now != FREE {
             match futex::sleep(&lock.state, WAITED_FOR, self.scope) {
                 Ok(slept) => visit.slept |= slept,

@@ -116,8 +116,20 @@ pub fn find(name: &str) -> Option<&'static Kind> {
 }
 
 impl Locks<'_> {
-    /// Takes lock number `which`.
+    /// Takes lock number `which` if nobody is in the way.
     #[inline]
+    pub fn try_lock(&self, which: u32, mode: Mode) -> Option<Held> {
+        let held = Held { which, mode, cpu: 0 };
+        let free = match &self.0 {
+            Form::Futex(it) => it.try_lock(which),
+            Form::Mutex(it) => it.try_lock(which),
+            Form::Rwlock(it) => it.try_lock(which, mode),
+            Form::PerCpu(it) => return it.try_lock(which).map(|cpu| Held { cpu, ..held }),
+        };
+        free.then_some(held)
+    }
+
+    /// Waits for it; for who has tried.
     pub fn lock(
         &self,
         which: u32,
@@ -131,9 +143,8 @@ impl Locks<'_> {
             Form::Mutex(it) => it.lock(which),
             Form::Rwlock(it) => it.lock(which, mode),
             Form::PerCpu(it) => {
-                let (wait, cpu) = it.lock(which, visitor)?;
-                held.cpu = cpu;
-                wait
+                held.cpu = it.lock(which, visitor)?;
+                Wait::Spun
             }
         };
         Ok((wait, held))

@@ -29,11 +29,12 @@ pub(super) fn open<'a>(opening: &Opening<'a>) -> Locks<'a> {
 
 impl Table {
     #[inline]
+    pub(super) fn try_lock(&self, which: u32) -> bool {
+        self.0[which as usize].mutex.try_lock()
+    }
+
     pub(super) fn lock(&self, which: u32) -> Wait {
         let lock = &self.0[which as usize];
-        if lock.mutex.try_lock() {
-            return Wait::Open;
-        }
         lock.waiting.fetch_add(1, Relaxed);
         lock.mutex.lock();
         lock.waiting.fetch_sub(1, Relaxed);

@@ -3,7 +3,7 @@
 //!
 //! Must not know: sleeping.
 
-use super::super::{Hitch, Visitor, Wait};
+use super::super::{Hitch, Visitor};
 use super::{Form, Locks, Opening};
 use crate::plain;
 use crate::sys::cpu::CurrentCpu;
@@ -36,19 +36,26 @@ pub(super) fn open<'a>(opening: &Opening<'a>) -> Locks<'a> {
 }
 
 impl Table<'_> {
-    /// That of the current CPU, with its number; the task may have moved by the time it has it, and
-    /// then takes another.
+    /// That of the current CPU, whose number it gives; the task may have moved by the time it has
+    /// it, and then gives it back.
     #[inline]
-    pub(super) fn lock(&self, which: u32, visitor: &impl Visitor) -> Result<(Wait, u32), Hitch> {
+    pub(super) fn try_lock(&self, which: u32) -> Option<u32> {
+        let cpu = self.here();
+        if self.of(which, cpu).held.swap(1, Acquire) != 0 {
+            return None;
+        }
+        if self.here() == cpu {
+            return Some(cpu);
+        }
+        self.unlock(which, cpu);
+        None
+    }
+
+    pub(super) fn lock(&self, which: u32, visitor: &impl Visitor) -> Result<u32, Hitch> {
         let mut round: u32 = 0;
         loop {
-            let cpu = self.here();
-            if self.of(which, cpu).held.swap(1, Acquire) == 0 {
-                if self.here() == cpu {
-                    let wait = if round == 0 { Wait::Open } else { Wait::Spun };
-                    return Ok((wait, cpu));
-                }
-                self.unlock(which, cpu);
+            if let Some(cpu) = self.try_lock(which) {
+                return Ok(cpu);
             }
             while self.of(which, self.here()).held.load(Relaxed) != 0 {
                 round = round.wrapping_add(1);
@@ -57,7 +64,6 @@ impl Table<'_> {
                 }
                 std::hint::spin_loop();
             }
-            round = round.max(1);
         }
     }
 

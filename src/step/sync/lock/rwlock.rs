@@ -30,15 +30,16 @@ pub(super) fn open<'a>(opening: &Opening<'a>) -> Locks<'a> {
 
 impl Table {
     #[inline]
-    pub(super) fn lock(&self, which: u32, mode: Mode) -> Wait {
-        let Lock { lock, waiting, slip } = &self.0[which as usize];
-        let free = match mode {
+    pub(super) fn try_lock(&self, which: u32, mode: Mode) -> bool {
+        let lock = &self.0[which as usize].lock;
+        match mode {
             Mode::Read => lock.try_read(),
             Mode::Write => lock.try_write(),
-        };
-        if free {
-            return Wait::Open;
         }
+    }
+
+    pub(super) fn lock(&self, which: u32, mode: Mode) -> Wait {
+        let Lock { lock, waiting, slip } = &self.0[which as usize];
         waiting.fetch_add(1, Relaxed);
         match mode {
             Mode::Read => lock.read(),
