@@ -96,6 +96,14 @@ pub fn count(count: f64) -> String {
     scaled(count, &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")])
 }
 
+/// A share as `12.5 %`; one that is there but too small for a digit as `<0.1 %`.
+pub fn percent(share: f64) -> String {
+    match share {
+        _ if share > 0.0 && share < 0.000_5 => "<0.1 %".to_owned(),
+        _ => format!("{:.1} %", share * 100.0),
+    }
+}
+
 /// `1 task`, `4 tasks`.
 pub fn counted(n: u64, one: &str) -> String {
     match n {

@@ -225,7 +225,7 @@ fn width() -> Arg {
         .value_name("COLUMNS")
         .value_parser(value_parser!(u16).range(80..=1000))
         .help_heading(OUTPUT_HEADING)
-        .help("Width of the text (80 to 1000); 100 by default")
+        .help("Width of the text (80 to 1000); by default 100, on a terminal its own up to 120")
 }
 
 fn json_switch(about: &'static str) -> Arg {

@@ -9,6 +9,7 @@ use crate::cli::progress::Show;
 use crate::cli::sink::Sink;
 use crate::output::{self, Format, Options};
 use clap::ArgMatches;
+use std::io;
 use std::time::{Duration, Instant};
 
 /// Everything that is written of a run.
@@ -132,10 +133,19 @@ pub fn text(document: &Document) -> Result<String, Error> {
     document.render(named("text")?, &Options::default())
 }
 
+/// Of the terminal, as far as the text can make use of it; `None` without one.
+fn terminal_width() -> Option<usize> {
+    let (terminal_size::Width(columns), _) = terminal_size::terminal_size_of(io::stdout())?;
+    Some(usize::from(columns).clamp(WIDTHS.start, WIDTHS.end))
+}
+
+/// How wide text is on a terminal: what it needs at least, and what people read at most.
+const WIDTHS: std::ops::Range<usize> = 80..120;
+
 /// How the text is drawn.
 pub fn options(matches: &ArgMatches) -> Options {
     match matches.get_one::<u16>("width") {
         Some(&width) => Options { width: usize::from(width) },
-        None => Options::default(),
+        None => Options { width: terminal_width().unwrap_or(Options::default().width) },
     }
 }

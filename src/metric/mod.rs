@@ -3,7 +3,7 @@
 //! A number without a row does not exist. Must not know: how a report is laid out, or how a number
 //! is computed (`report::metrics`).
 
-use crate::base::Unit;
+use crate::base::{Unit, unit};
 
 /// Which way a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -379,6 +379,24 @@ impl Metric {
     pub fn name_in<'a>(&self, key: &'a str) -> Option<&'a str> {
         let name = key.strip_suffix(self.key.strip_prefix('*')?)?;
         (!name.is_empty()).then_some(name)
+    }
+}
+
+/// A value in the unit that JSON has, for people: `1.23 ms`, `4.56 k/s`, a share as `12.5 %`.
+pub fn in_words(key: &str, value: f64, unit: &str) -> String {
+    let per_second = |of: &str| {
+        let count = unit::count(value);
+        let space = if count.contains(' ') { "" } else { " " };
+        format!("{count}{space}{of}")
+    };
+    match unit {
+        "ns" => unit::time(value),
+        "s" => unit::time(value * 1e9),
+        "1/s" => per_second("/s"),
+        "B/s" => per_second("B/s"),
+        "1" if key.ends_with("_share") => unit::percent(value),
+        "1" => unit::count(value),
+        other => format!("{value} {other}"),
     }
 }
 

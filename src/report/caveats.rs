@@ -3,6 +3,7 @@
 //! A caveat breaks nothing; thresholds are constants with their reason. Must not know: laws (a
 //! broken one is no caveat), how text is wrapped.
 
+use crate::base::unit;
 use crate::record::recording::End;
 use crate::report::judge::{Case, harness_share};
 use crate::report::{ALL, Arrivals, Caveat, Latency, Run, arrivals, memory_doubts};
@@ -227,8 +228,9 @@ fn unstamped(case: &Case<'_>) -> Option<String> {
     let n: u64 = teams.map(|team| team.found_ready_unstamped).sum();
     (n > 0).then(|| {
         format!(
-            "{n} messages found ready had no stamp, as small or mixed ones have only while few are \
-             queued: their queueing time is not in found_ready"
+            "{} found ready had no stamp, as small or mixed ones have only while few are \
+             queued: their queueing time is not in found_ready",
+            unit::counted(n, "message")
         )
     })
 }

@@ -4,7 +4,6 @@
 //! A condition breaks nothing: the numbers are true, only not of what was to be tested. Must not
 //! know: how a metric is computed.
 
-use crate::base::unit;
 use crate::metric;
 use crate::report::judge::Case;
 use crate::report::{Caveat, Condition, Metric};
@@ -46,10 +45,7 @@ impl Condition {
     /// `server_asleep_share is 0.91, not 0.3 to 0.7`.
     pub fn in_words(&self) -> String {
         let of = metric::find(&self.metric).map_or("", |row| row.unit);
-        let number = |value: f64| match of {
-            "ns" => unit::time(value),
-            _ => format!("{}", (value * 1e3).round() / 1e3),
-        };
+        let number = |value: f64| metric::in_words(&self.metric, value, of);
         let wanted = match (self.min, self.max) {
             (Some(min), Some(max)) => format!("{} to {}", number(min), number(max)),
             (Some(min), None) => format!("at least {}", number(min)),
@@ -101,7 +97,7 @@ mod tests {
             let it = Condition { metric, about, min, max, value, met: value.map(within) };
             assert_eq!(it.in_words(), expected);
         };
-        let words = "server_asleep_share is 0.912, not 0.3 to 0.7";
+        let words = "server_asleep_share is 91.2 %, not 30.0 % to 70.0 %";
         check("server_asleep_share", (Some(0.3), Some(0.7)), Some(0.91234), words);
         check("runnable", (Some(3.0), None), Some(4.0), "runnable is 4 (at least 3)");
         check(

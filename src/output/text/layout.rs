@@ -109,10 +109,7 @@ pub(super) fn percent_of(part: u64, whole: u64) -> String {
 }
 
 pub(super) fn percent(share: f64) -> String {
-    match share {
-        _ if share > 0.0 && share < 0.000_5 => glued("<0.1 %".to_owned()),
-        _ => glued(format!("{:.1} %", share * 100.0)),
-    }
+    glued(unit::percent(share))
 }
 
 /// A name with its value, on one line.
@@ -122,23 +119,7 @@ pub(super) fn pair(name: &str, value: &str) -> String {
 
 /// A metric's value in the unit that JSON has, for people.
 pub(super) fn metric(key: &str, value: f64, unit_name: &str) -> String {
-    glued(match unit_name {
-        "ns" => unit::time(value),
-        "s" => unit::time(value * 1e9),
-        "1/s" => {
-            let count = unit::count(value);
-            let space = if count.contains(' ') { "" } else { " " };
-            format!("{count}{space}/s")
-        }
-        "B/s" => {
-            let count = unit::count(value);
-            let space = if count.contains(' ') { "" } else { " " };
-            format!("{count}{space}B/s")
-        }
-        "1" if key.ends_with("_share") => percent(value),
-        "1" => unit::count(value),
-        other => format!("{value} {other}"),
-    })
+    glued(crate::metric::in_words(key, value, unit_name))
 }
 
 #[cfg(test)]
