@@ -221,7 +221,7 @@ impl Dealer {
                 let other = *dealt + random.below((cards.len() - *dealt) as u64) as usize;
                 cards.swap(*dealt, other);
                 let card = cards[*dealt];
-                *dealt = (*dealt + 1) % cards.len();
+                *dealt = if *dealt + 1 == cards.len() { 0 } else { *dealt + 1 };
                 usize::from(card)
             }
         };

@@ -4,6 +4,7 @@
 //! the note of the object. Must not know: how objects wait.
 
 use super::failure::Failed;
+use super::program::take_turn;
 use super::worker::{Stop, Worker};
 use crate::base::Zipf;
 use crate::plan::{Act, Pick, Plan, SyncOp, SyncPlan, SyncSort};
@@ -173,6 +174,14 @@ impl Meet {
         // The ties are those of the same team's steps.
         Meet { tie: tie.unwrap_or(0), deed }
     }
+
+    /// Of how many locks it takes one in turn, where it does.
+    pub(super) fn turns(&self) -> Option<u64> {
+        match self.deed {
+            Deed::Lock { pick: LockPick::Next { n }, .. } => Some(n.into()),
+            _ => None,
+        }
+    }
 }
 
 /// The task at an object.
@@ -277,12 +286,7 @@ impl<'a> Worker<'a> {
     fn lock_number(&mut self, at: usize, pick: LockPick) -> u32 {
         match pick {
             LockPick::At(number) => number,
-            LockPick::Next { n } => {
-                let turn = &mut self.program.numbers[at];
-                let number = *turn % u64::from(n);
-                *turn = number + 1;
-                number as u32
-            }
+            LockPick::Next { n } => take_turn(&mut self.program.numbers[at], n.into()) as u32,
             LockPick::Any { n } => self.random.below(n.into()) as u32,
             LockPick::Skewed(zipf) => zipf.draw(&mut self.random) as u32 - 1,
         }

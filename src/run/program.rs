@@ -167,6 +167,16 @@ impl Step {
         }
     }
 
+    /// Of how many it takes one in turn, where it does.
+    fn turns(&self, meets: &[Meet]) -> Option<u64> {
+        match self {
+            Step::Send { ends: Ends::Next { n, .. }, .. }
+            | Step::Receive { ends: Ends::Next { n, .. }, .. } => Some(*n as u64),
+            Step::Meet { meet } => meets[*meet].turns(),
+            _ => None,
+        }
+    }
+
     /// Starting a team of this copy, or waiting for it.
     fn of_team(op: &Op, plan: &Plan, copy: u32) -> Step {
         match op {
@@ -216,8 +226,6 @@ impl<'a> Program<'a> {
         let mut usings = Vec::new();
         let mut measures = Vec::new();
         let mut meets = Vec::new();
-        // A turn starts at the task's own index.
-        let numbers = Aligned::new(u64::from(me), team.ops.len());
         let mut steps = Vec::with_capacity(team.ops.len());
         for (at, op) in team.ops.iter().enumerate() {
             let ends = |channel: u32, pick: &Pick| channels.pick(plan, channel, pick, me);
@@ -260,13 +268,13 @@ impl<'a> Program<'a> {
         }
         skip_idle_loops(&mut steps, &team.ops);
         Program {
+            numbers: first_numbers(&steps, &meets, me),
             steps,
             usings,
             turns,
             ties,
             held: Vec::with_capacity(meets.len()),
             meets,
-            numbers,
             origins: plan.traces_origins(),
             buffer: Aligned::new(b'-', (team.buffer_bytes as usize).max(stamp::LONG_BYTES)),
         }
@@ -292,6 +300,24 @@ fn skip_idle_loops(steps: &mut [Step], ops: &[Op]) {
     }
 }
 
+/// A number for each step: a task's turns start at its own index.
+fn first_numbers(steps: &[Step], meets: &[Meet], me: u32) -> Aligned<u64> {
+    let mut numbers = Aligned::new(0, steps.len());
+    for (number, step) in numbers.iter_mut().zip(steps) {
+        *number = step.turns(meets).map_or(0, |n| u64::from(me) % n);
+    }
+    numbers
+}
+
+/// Whose turn it is of `n`; the next time it is the next one's. Called for each message: no
+/// division.
+#[inline(always)]
+pub(super) fn take_turn(turn: &mut u64, n: u64) -> u64 {
+    let which = *turn;
+    *turn = if which + 1 == n { 0 } else { which + 1 };
+    which
+}
+
 /// Whether something is done between two positions.
 fn acts(steps: &[Step], mut at: usize, end: usize) -> bool {
     while at < end {
@@ -306,4 +332,22 @@ fn acts(steps: &[Step], mut at: usize, end: usize) -> bool {
         };
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_go_round() {
+        let check = |first: u64, n: u64, expected: [u64; 5]| {
+            let mut turn = first;
+            let taken: [u64; 5] = std::array::from_fn(|_| take_turn(&mut turn, n));
+            assert_eq!(taken, expected, "{first} of {n}");
+        };
+        check(0, 1, [0; 5]);
+        check(0, 2, [0, 1, 0, 1, 0]);
+        check(2, 3, [2, 0, 1, 2, 0]);
+        check(3, 7, [3, 4, 5, 6, 0]);
+    }
 }

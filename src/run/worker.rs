@@ -10,7 +10,7 @@
 use super::door::{self, Join};
 use super::failure::{self, AT_START, Failed, Tried};
 use super::gate::TaskGate;
-use super::program::{Channels, Ends, Program, Step};
+use super::program::{Channels, Ends, Program, Step, take_turn};
 use crate::base::{CpuList, Random, Reading, State};
 use crate::host::numa::TaskNuma;
 use crate::host::task;
@@ -316,10 +316,8 @@ impl Worker<'_> {
         match ends {
             Ends::Each { first, n } => (first, n),
             Ends::Next { first, n } => {
-                let turn = &mut self.program.numbers[at];
-                let which = *turn as usize % n;
-                *turn = which as u64 + 1;
-                (first + which, 1)
+                let which = take_turn(&mut self.program.numbers[at], n as u64);
+                (first + which as usize, 1)
             }
             Ends::Any { first, n } => (first + self.random.below(n as u64) as usize, 1),
         }
