@@ -6,7 +6,7 @@
 use super::RunError;
 use super::leftovers::{self, Name};
 use crate::plan::{CgroupPlan, Plan};
-use crate::sys::{Errno, clock, fd};
+use crate::sys::{Errno, event, fd};
 use std::path::{Path, PathBuf};
 
 /// Removes them when dropped.
@@ -110,7 +110,7 @@ impl Drop for Cgroups {
         for path in &self.made {
             for _ in 0..TRIES {
                 match std::fs::remove_dir(path).map_err(Errno::from) {
-                    Err(Errno(libc::EBUSY)) => drop(clock::sleep(PAUSE_NS)),
+                    Err(Errno(libc::EBUSY)) => event::pause(PAUSE_NS),
                     _ => break,
                 }
             }

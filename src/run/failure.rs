@@ -28,6 +28,7 @@ pub(super) enum Tried {
     SetMemoryPolicy,
     Spawn,
     Join,
+    Sleep,
 }
 
 const WORDS: &[(Tried, &str)] = &[
@@ -42,6 +43,7 @@ const WORDS: &[(Tried, &str)] = &[
     (Tried::SetMemoryPolicy, "set_mempolicy"),
     (Tried::Spawn, "pthread_create"),
     (Tried::Join, "futex wait"),
+    (Tried::Sleep, "clock_nanosleep"),
 ];
 
 /// In place of an operation's number: before the first one.

@@ -2,6 +2,7 @@
 //!
 //! Must not know: what the steps are that it decides about.
 
+use super::failure::Tried;
 use super::program::Step;
 use super::worker::{Stop, Worker};
 use crate::base::{Aligned, Random};
@@ -375,7 +376,7 @@ impl Worker<'_> {
                 let random = &mut self.random;
                 match turns.pacers[pacer].1.begin(monotonic_ns(), random) {
                     true => {
-                        self.await_round(pacer)?;
+                        self.await_round(at, pacer)?;
                         at + 1
                     }
                     false => end,
@@ -388,7 +389,7 @@ impl Worker<'_> {
                 match turns.pacers[pacer].1.next(monotonic_ns(), &mut self.random) {
                     Some(missed) => {
                         self.recorder.missed(pacer as u16, missed);
-                        self.await_round(pacer)?;
+                        self.await_round(begin, pacer)?;
                         begin + 1
                     }
                     None => at + 1,
@@ -396,7 +397,7 @@ impl Worker<'_> {
             }
             Turn::Varied { kind, mean, table } => {
                 let amount = turns.tables[table].draw(mean, &mut self.random);
-                self.work(kind, amount);
+                self.work(at, kind, amount)?;
                 at + 1
             }
             Turn::Answered { measure } => {
@@ -406,15 +407,17 @@ impl Worker<'_> {
         })
     }
 
-    /// Waits until the round's time has come, and tells how late the task is.
-    fn await_round(&mut self, pacer: usize) -> Result<(), Stop> {
+    /// Waits until the time of a round of the block at `at` has come, and tells how late the task
+    /// is.
+    fn await_round(&mut self, at: usize, pacer: usize) -> Result<(), Stop> {
         let (_, it) = &self.program.turns.pacers[pacer];
         let (due_ns, awake_ns, arrives) = (it.due_ns(), it.awake_ns, it.arrives());
         self.recorder.look(Since::Running);
         let memory = self.memory;
         let over = || Phase::of(memory.control().phase.load(Relaxed)) == Phase::After;
         let (clock, rounds_per_us) = (self.clock, self.rounds_per_us);
-        let slept = pacing::until(due_ns, awake_ns, &Tools { clock, rounds_per_us, stop: &over });
+        let slept = pacing::until(due_ns, awake_ns, &Tools { clock, rounds_per_us, stop: &over })
+            .map_err(Stop::at(at, Tried::Sleep))?;
         let late_ns = monotonic_ns().saturating_sub(due_ns);
         self.recorder.time_passed();
         self.recorder.look(if slept { Since::Sleeping } else { Since::Running });

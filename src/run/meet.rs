@@ -356,7 +356,7 @@ impl<'a> Worker<'a> {
             Turn::Done(wait) => self.recorder.waited(tie, since, waited(wait)),
             Turn::Leads(wait, group) => {
                 self.recorder.waited(tie, since, waited(wait));
-                self.work(flush, flush_ns);
+                self.work(at, flush, flush_ns)?;
                 if self.recorder.phase() == Phase::After {
                     // It may have been cut short.
                     return Err(Stop::Over);

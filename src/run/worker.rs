@@ -79,6 +79,11 @@ impl Stop {
     fn at_start(tried: Tried) -> impl Fn(Errno) -> Stop {
         move |errno| Stop::Failed(Failed { op: AT_START, tried, errno })
     }
+
+    /// A step that failed.
+    pub(super) fn at(step: usize, tried: Tried) -> impl Fn(Errno) -> Stop {
+        move |errno| Stop::Failed(Failed { op: step as u32, tried, errno })
+    }
 }
 
 impl thread::Task for Worker<'_> {
@@ -239,7 +244,7 @@ impl Worker<'_> {
                 Step::EndMeasure { begin, measure } => {
                     self.recorder.measured(measure, self.program.numbers[begin]);
                 }
-                Step::Work { kind, amount } => self.work(kind, amount),
+                Step::Work { kind, amount } => self.work(at, kind, amount)?,
             }
             at += 1;
         }
@@ -247,16 +252,17 @@ impl Worker<'_> {
     }
 
     #[inline(always)]
-    pub(super) fn work(&mut self, kind: &work::Kind, amount: u64) {
+    pub(super) fn work(&mut self, at: usize, kind: &work::Kind, amount: u64) -> Result<(), Stop> {
         if kind.sleeps {
             self.recorder.look(Since::Running);
         }
         let memory = self.memory;
         let over = || Phase::of(memory.control().phase.load(Relaxed)) == Phase::After;
         let (clock, rounds_per_us) = (self.clock, self.rounds_per_us);
-        (kind.perform)(amount, &Tools { clock, rounds_per_us, stop: &over });
+        let done = (kind.perform)(amount, &Tools { clock, rounds_per_us, stop: &over });
         self.recorder.time_passed();
         self.recorder.look(if kind.sleeps { Since::Sleeping } else { Since::Running });
+        done.map_err(Stop::at(at, Tried::Sleep))
     }
 
     #[inline(never)]
@@ -282,9 +288,7 @@ impl Worker<'_> {
         for task in first..first + n {
             // Before it is, so that the stall watch never sees one that is on its way as absent.
             self.memory.slot(task).state.store(TaskState::Starting as u32, Release);
-            self.seeds.start(task).map_err(|errno| {
-                Stop::Failed(Failed { op: at as u32, tried: Tried::Spawn, errno })
-            })?;
+            self.seeds.start(task).map_err(Stop::at(at, Tried::Spawn))?;
         }
         self.recorder.time_passed();
         self.recorder.look(Since::Running);
@@ -297,12 +301,10 @@ impl Worker<'_> {
         self.recorder.look(Since::Running);
         self.recorder.waits_at(at);
         let over = || self.recorder.phase() == Phase::After;
-        match door::join(&self.at_work[at_work], over) {
-            Ok(Join::AllDone) => {}
-            Ok(Join::Over) => return Err(Stop::Over),
-            Err(errno) => {
-                return Err(Stop::Failed(Failed { op: at as u32, tried: Tried::Join, errno }));
-            }
+        let joined = door::join(&self.at_work[at_work], over);
+        match joined.map_err(Stop::at(at, Tried::Join))? {
+            Join::AllDone => {}
+            Join::Over => return Err(Stop::Over),
         }
         self.recorder.goes_on();
         self.recorder.time_passed();

@@ -4,6 +4,7 @@
 //! and the same on all CPUs, arch/x86/kernel/tsc.c), else CLOCK_MONOTONIC: here 9 ns against
 //! 20 ns. Must not know: how it is decided which of the two may be used.
 
+use super::{Errno, event};
 use serde::{Deserialize, Serialize};
 
 /// Which counter gives the ticks.
@@ -37,7 +38,7 @@ impl Clock {
                 let (ticks0, ns0) = pair();
                 let (mut ticks, mut ns) = pair();
                 while ns - ns0 < CALIBRATION_NS {
-                    sleep(CALIBRATION_NS);
+                    event::pause(CALIBRATION_NS);
                     (ticks, ns) = pair();
                 }
                 let scale = (u128::from(ns - ns0) << 32) / u128::from(ticks - ticks0).max(1);
@@ -122,26 +123,34 @@ fn counter() -> u64 {
     monotonic_ns()
 }
 
-/// Sleeps for `ns`; false if a signal ended it early.
-pub fn sleep(ns: u64) -> bool {
+/// Sleeps for `ns`.
+///
+/// # Errors
+///
+/// EINTR if a signal ended it early; what a seccomp filter says that refuses clock_nanosleep(2).
+pub fn sleep(ns: u64) -> Result<(), Errno> {
     nanosleep(0, ns)
 }
 
-/// Sleeps until CLOCK_MONOTONIC is `ns`; false if a signal ended it early.
-pub fn sleep_until(ns: u64) -> bool {
+/// Sleeps until CLOCK_MONOTONIC is `ns`.
+///
+/// # Errors
+///
+/// As of [`sleep`].
+pub fn sleep_until(ns: u64) -> Result<(), Errno> {
     nanosleep(libc::TIMER_ABSTIME, ns)
 }
 
-fn nanosleep(flags: libc::c_int, ns: u64) -> bool {
+fn nanosleep(flags: libc::c_int, ns: u64) -> Result<(), Errno> {
     let time = libc::timespec {
         tv_sec: (ns / 1_000_000_000) as libc::time_t,
         tv_nsec: (ns % 1_000_000_000) as libc::c_long,
     };
     // SAFETY: `time` outlives the call; the rest is not asked for.
-    unsafe {
+    let error = unsafe {
         libc::clock_nanosleep(libc::CLOCK_MONOTONIC, flags, &raw const time, std::ptr::null_mut())
-            == 0
-    }
+    };
+    if error == 0 { Ok(()) } else { Err(Errno(error)) }
 }
 
 #[cfg(test)]
@@ -152,7 +161,7 @@ mod tests {
     fn counter_and_kernel_agree_on_how_long_it_took() {
         let clock = Clock::calibrate(Source::Counter);
         let (ticks0, ns0) = pair();
-        assert!(sleep(20_000_000));
+        sleep(20_000_000).unwrap();
         let (ticks, ns) = pair();
         let (by_ticks, by_kernel) = (clock.ns(ticks - ticks0), ns - ns0);
         let apart = by_ticks.abs_diff(by_kernel);

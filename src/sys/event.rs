@@ -38,6 +38,12 @@ pub fn wait_readable(fds: &[BorrowedFd<'_>], limit_ns: Option<u64>) -> Result<Wo
     }
 }
 
+/// Sleeps for `ns`, or until a signal comes.
+pub fn pause(ns: u64) {
+    // Where ppoll(2) is refused nothing of a run works, and whoever pauses asks again.
+    let _ = wait_readable(&[], Some(ns));
+}
+
 /// poll(2) for reading on one descriptor without a limit, as a worker waits at the gate.
 pub fn wait_open(fd: i32) -> Result<(), Errno> {
     let mut slot = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };

@@ -20,7 +20,7 @@ pub mod region;
 pub mod rights;
 pub mod scheduling;
 #[cfg(test)]
-mod seccomp;
+pub(crate) mod seccomp;
 pub mod shared;
 pub mod signal;
 pub mod socket;

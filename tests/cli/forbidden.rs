@@ -123,6 +123,36 @@ fn huge_pages_that_the_kernel_does_not_have() {
     assert!(output.is_none_or(|output| json(&output)["runs"][0]["end"] == "done"));
 }
 
+#[test]
+fn sleeping_that_may_not_be() {
+    let check = |object: &str, step: &str, name: &str| {
+        for (errno, form) in [(libc::EPERM, "threads"), (libc::ENOSYS, "processes")] {
+            let (_dir, path) = profile(&format!(
+                "about = \"x\"\nduration = \"10min\"\n{object}\n\
+                 [team.w]\nsize = 2\nas = \"{form}\"\nsteps = [ {step} ]\n"
+            ));
+            let line = format!("run {path} --json -");
+            let refused = || schedload(&line);
+            let Some(output) = refusing(&[libc::SYS_clock_nanosleep], errno, refused) else {
+                return;
+            };
+            let document: Value = serde_json::from_str(&printed(&output, 3)).unwrap();
+            let run = &document["runs"][0];
+            assert_eq!(run["end"], "failed");
+            let detail = run["end_detail"].as_str().unwrap();
+            let call = format!("step `{name}`: clock_nanosleep: ");
+            let why = format!("(errno {errno}), as a seccomp filter has it");
+            assert!(detail.contains(&call) && detail.contains(&why), "{detail}");
+        }
+    };
+    let spin = "steps = [ { spin = \"1us\" } ]";
+    check("", "{ sleep = \"1ms\" }", "sleep");
+    check("", "{ sleep = \"1ms\", spread = \"exponential\" }", "sleep");
+    check("", &format!("{{ every = \"1ms\", {spin} }}"), "every");
+    check("", &format!("{{ arrive = 100, {spin} }}"), "arrive");
+    check("[commit.log]\nflush = \"1ms\"", "{ commit = \"log\" }", "commit log");
+}
+
 /// A command line in a mount namespace that a script of mounts has prepared; `None` without the
 /// right to one.
 fn mounted(script: &str, line: &str) -> Option<Output> {

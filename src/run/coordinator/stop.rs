@@ -9,7 +9,7 @@ use crate::run::gate::Gate;
 use crate::run::{Progress, door};
 use crate::step::channel::Channel;
 use crate::sys::event::{self, Woken};
-use crate::sys::{clock, process, signal};
+use crate::sys::{process, signal};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -65,12 +65,15 @@ impl Coordinator<'_> {
                 let ends = channels.iter().flat_map(|channels| &channels.ends);
                 ends.for_each(|end| end.channel.interrupt());
             }
-            if let Tasks::Processes { ready } = tasks
-                && event::wait_readable(&[ready.as_fd()], Some(0)) == Ok(Woken::Ready(0))
-            {
-                return;
+            match tasks {
+                Tasks::Threads(_) => event::pause(PAUSE_NS),
+                Tasks::Processes { ready } => {
+                    let waited = event::wait_readable(&[ready.as_fd()], Some(PAUSE_NS));
+                    if waited == Ok(Woken::Ready(0)) {
+                        return;
+                    }
+                }
             }
-            clock::sleep(PAUSE_NS);
         }
     }
 }

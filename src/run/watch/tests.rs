@@ -7,7 +7,7 @@ use crate::host::{Host, Topology};
 use crate::plan::Overrides;
 use crate::profile::{Profile, Source};
 use crate::record::Layout;
-use crate::sys::thread;
+use crate::sys::{event, thread};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Release;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -70,7 +70,7 @@ impl Stand {
 
     fn await_that(&self, what: impl Fn() -> bool) {
         while !what() {
-            clock::sleep(1_000_000);
+            event::pause(1_000_000);
         }
     }
 

@@ -5,6 +5,7 @@
 //! them on the way, would not fit into a task's stack. Must not know: the time it takes.
 
 use super::Tools;
+use crate::sys::Errno;
 use std::hint::black_box;
 
 const SIDE: usize = 32;
@@ -40,7 +41,7 @@ fn multiply(a: &Block, b: &Block, c: &mut Block) {
 }
 
 /// C is filled anew by each call, which takes a small part of the time of a product.
-pub(super) fn perform(amount: u64, tools: &Tools<'_>) {
+pub(super) fn perform(amount: u64, tools: &Tools<'_>) -> Result<(), Errno> {
     // C grows by 16 with each product, and stays exact for longer than anybody can wait.
     static A: Block = Block([[1.0; SIDE]; SIDE]);
     static B: Block = Block([[0.5; SIDE]; SIDE]);
@@ -54,9 +55,10 @@ pub(super) fn perform(amount: u64, tools: &Tools<'_>) {
         }
         left -= now;
         if left > 0 && (tools.stop)() {
-            return;
+            break;
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -95,7 +97,7 @@ mod tests {
                 asked.get() == stop_at
             };
             let clock = Clock::calibrate(Source::Monotonic);
-            perform(amount, &Tools { clock, rounds_per_us: 0, stop: &stop });
+            perform(amount, &Tools { clock, rounds_per_us: 0, stop: &stop }).unwrap();
             assert_eq!(asked.get(), expected, "{amount} products, stopped at {stop_at}");
         };
         check(0, 1, 0);

@@ -14,6 +14,7 @@ pub use matrix::FLOPS as MATRIX_FLOPS;
 pub use work::calibrate;
 
 use crate::base::Unit;
+use crate::sys::Errno;
 use crate::sys::clock::Clock;
 
 /// What kinds work with.
@@ -35,7 +36,8 @@ pub struct Kind {
     pub sleeps: bool,
     /// Whether it needs [`Tools::rounds_per_us`].
     pub calibrated: bool,
-    pub perform: fn(amount: u64, tools: &Tools<'_>),
+    /// Fails where the kernel refuses the call by which it sleeps, clock_nanosleep(2).
+    pub perform: fn(amount: u64, tools: &Tools<'_>) -> Result<(), Errno>,
 }
 
 /// All kinds, in the order in which they are listed.
@@ -83,6 +85,7 @@ pub fn find(name: &str) -> Option<&'static Kind> {
 mod tests {
     use super::*;
     use crate::sys::clock::{Source, monotonic_ns};
+    use crate::sys::seccomp::refusing;
     use std::cell::Cell;
 
     #[test]
@@ -92,7 +95,7 @@ mod tests {
         for kind in KINDS.iter().filter(|kind| kind.unit == Unit::Time) {
             let tools = Tools { clock, rounds_per_us, stop: &|| false };
             let start = monotonic_ns();
-            (kind.perform)(3_000_000, &tools);
+            (kind.perform)(3_000_000, &tools).unwrap();
             // Work is as fast as the CPU is now, so it may end early; the others may not.
             let least = if kind.calibrated { 1_000_000 } else { 3_000_000 };
             assert!(monotonic_ns() - start >= least, "{} was too short", kind.name);
@@ -102,8 +105,22 @@ mod tests {
             }
             let asked = Cell::new(0);
             let stop = || asked.replace(asked.get() + 1) >= 3;
-            (kind.perform)(3_600_000_000_000, &Tools { clock, rounds_per_us, stop: &stop });
+            let tools = Tools { clock, rounds_per_us, stop: &stop };
+            (kind.perform)(3_600_000_000_000, &tools).unwrap();
             assert_eq!(asked.get(), 4, "{} went on after it was told to stop", kind.name);
+        }
+    }
+
+    #[test]
+    fn a_sleep_that_the_kernel_refuses_ends() {
+        for errno in [libc::EPERM, libc::ENOSYS] {
+            let slept = refusing(&[libc::SYS_clock_nanosleep], errno, || {
+                let clock = Clock::calibrate(Source::Counter);
+                let tools = Tools { clock, rounds_per_us: 1000, stop: &|| false };
+                let until = pacing::until(u64::MAX, 0, &tools).map(drop);
+                [sleep::perform(1_000_000, &tools), until]
+            });
+            assert!(slept.is_none_or(|slept| slept == [Err(Errno(errno)); 2]));
         }
     }
 
@@ -111,7 +128,8 @@ mod tests {
     fn nothing_is_nothing() {
         let clock = Clock::calibrate(Source::Monotonic);
         for kind in KINDS {
-            (kind.perform)(0, &Tools { clock, rounds_per_us: 1000, stop: &|| false });
+            let tools = Tools { clock, rounds_per_us: 1000, stop: &|| false };
+            (kind.perform)(0, &tools).unwrap();
         }
     }
 }

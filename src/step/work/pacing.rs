@@ -3,6 +3,7 @@
 //! Must not know: what is to be done then.
 
 use super::Tools;
+use crate::sys::Errno;
 use crate::sys::clock::{monotonic_ns, sleep_until};
 
 /// How often to ask whether to stop (spins of some ns).
@@ -10,13 +11,19 @@ const ASK: u32 = 1_000;
 
 /// Waits until `due_ns`, of that `awake_ns` awake; whether it slept. Returns at once if that is
 /// past, and early if it is told to stop.
-pub fn until(due_ns: u64, awake_ns: u64, tools: &Tools<'_>) -> bool {
+///
+/// # Errors
+///
+/// What the kernel refuses clock_nanosleep(2) with.
+pub fn until(due_ns: u64, awake_ns: u64, tools: &Tools<'_>) -> Result<bool, Errno> {
     let asleep_until = due_ns.saturating_sub(awake_ns);
     let mut slept = false;
     while monotonic_ns() < asleep_until {
         slept = true;
-        if !sleep_until(asleep_until) && (tools.stop)() {
-            return slept;
+        match sleep_until(asleep_until) {
+            Err(Errno::INTERRUPTED) if (tools.stop)() => return Ok(slept),
+            Ok(()) | Err(Errno::INTERRUPTED) => {}
+            Err(refused) => return Err(refused),
         }
     }
     let mut n_spins = 0;
@@ -27,7 +34,7 @@ pub fn until(due_ns: u64, awake_ns: u64, tools: &Tools<'_>) -> bool {
         }
         std::hint::spin_loop();
     }
-    slept
+    Ok(slept)
 }
 
 #[cfg(test)]
@@ -41,14 +48,14 @@ mod tests {
         let check = |in_ns: u64, awake_ns, expected| {
             let tools = Tools { clock, rounds_per_us: 0, stop: &|| false };
             let due_ns = monotonic_ns() + in_ns;
-            assert_eq!(until(due_ns, awake_ns, &tools), expected, "{in_ns} {awake_ns}");
+            assert_eq!(until(due_ns, awake_ns, &tools), Ok(expected), "{in_ns} {awake_ns}");
             assert!(monotonic_ns() >= due_ns);
         };
         check(2_000_000, 0, true);
         check(2_000_000, 1_000_000, true);
         check(500_000, 1_000_000, false);
         check(0, 0, false);
-        assert!(!until(0, 0, &Tools { clock, rounds_per_us: 0, stop: &|| false }));
+        assert_eq!(until(0, 0, &Tools { clock, rounds_per_us: 0, stop: &|| false }), Ok(false));
     }
 
     #[test]
@@ -56,6 +63,6 @@ mod tests {
         let clock = Clock::calibrate(Source::Monotonic);
         let tools = Tools { clock, rounds_per_us: 0, stop: &|| true };
         let due_ns = monotonic_ns() + 3_600_000_000_000;
-        assert!(!until(due_ns, u64::MAX, &tools));
+        assert_eq!(until(due_ns, u64::MAX, &tools), Ok(false));
     }
 }

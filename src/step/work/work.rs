@@ -5,13 +5,14 @@
 //! the time it takes while it runs.
 
 use super::Tools;
+use crate::sys::Errno;
 use crate::sys::clock::monotonic_ns;
 use std::hint::black_box;
 
 /// Between two questions whether to stop (us).
 const ASK_US: u64 = 100;
 
-pub(super) fn perform(amount_ns: u64, tools: &Tools<'_>) {
+pub(super) fn perform(amount_ns: u64, tools: &Tools<'_>) -> Result<(), Errno> {
     let mut left_us = amount_ns / 1_000;
     let rest_ns = amount_ns % 1_000;
     rounds(rest_ns * tools.rounds_per_us / 1_000);
@@ -20,9 +21,10 @@ pub(super) fn perform(amount_ns: u64, tools: &Tools<'_>) {
         rounds(now_us * tools.rounds_per_us);
         left_us -= now_us;
         if (tools.stop)() {
-            return;
+            break;
         }
     }
+    Ok(())
 }
 
 /// Each round multiplies and shifts what the one before gave, so that no CPU can overlap them.
