@@ -210,7 +210,7 @@ pub fn ended(end: &End) -> Exit {
     match end {
         End::Done | End::TimeUp => Exit::Done,
         End::Interrupted(signal) => Exit::Interrupted(*signal),
-        End::Failed(_) | End::Stalled(_) => Exit::Failed,
+        End::Failed(_) | End::LeaderGone(_) | End::Stalled(_) => Exit::Failed,
     }
 }
 

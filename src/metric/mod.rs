@@ -174,7 +174,7 @@ pub const METRICS: &[Metric] = &[
         "cpu_ns_per_message",
         "ns",
         Lower,
-        "user and system time of all tasks over messages received, whole run",
+        "user and system time from the gate to the end over messages received, whole run",
     ),
     row(
         "wakeups_per_s",
@@ -285,8 +285,8 @@ pub const METRICS: &[Metric] = &[
     .of(Of::Team),
     row("voluntary_switches", "1", Neither, "times that tasks gave up the CPU to wait, whole run"),
     row("involuntary_switches", "1", Neither, "times that tasks were preempted, whole run"),
-    row("user_s", "s", Neither, "user time of all tasks and of what started them, whole run"),
-    row("sys_s", "s", Neither, "system time of all tasks and of what started them, whole run"),
+    row("user_s", "s", Neither, "user time from the gate to the end, of tasks and who made them"),
+    row("sys_s", "s", Neither, "system time from the gate to the end, of tasks and who made them"),
     row("start_s", "s", Neither, "from creating the first task until all were ready"),
     row(
         "local_share",

@@ -97,8 +97,8 @@ fn times_and_metrics(lines: &mut Lines, run: &Run) {
     lines.known("end_detail", run.end_detail.as_ref());
     lines.put("elapsed_s", run.elapsed_s);
     lines.put("window_s", run.window_s);
-    lines.put("user_s", run.user_s);
-    lines.put("sys_s", run.sys_s);
+    lines.known("user_s", run.user_s);
+    lines.known("sys_s", run.sys_s);
     lines.put("start_s", run.start_s);
     lines.put("tasks", run.tasks);
     for (key, metric) in &run.metrics {

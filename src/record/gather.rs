@@ -167,7 +167,7 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord>
             index: id.index,
             checked_out: slot.state.load(Relaxed) == TaskState::CheckedOut as u32,
             messages: Messages { sent: per_phase(&slot.sent), received: per_phase(&slot.received) },
-            ready_ns: slot.ready.load(Relaxed),
+            ready_ns: slot.ready.iter().map(|time| time.load(Relaxed)).sum(),
             ready_delay_ns: slot.ready_delay.load(Relaxed),
             blocks: blocks(memory, number, clock),
             moved: moved(memory, number, clock),

@@ -52,6 +52,9 @@ plain! {
         pub leader_errno: AtomicI32,
         /// CLOCK_MONOTONIC when the leader had reaped the last task (ns).
         pub reaped_ns: AtomicU64,
+        /// User and system time (ns) that the leader, and the first threads of processes of
+        /// threads, had used when they had created the tasks.
+        pub creating: [AtomicU64; 2],
     }
 }
 
@@ -98,8 +101,8 @@ plain! {
         /// The same of its first step, and when that was (ticks).
         pub first_cpu: AtomicU32,
         pub begun: AtomicU64,
-        /// CPU time that it had used when it was ready (ns).
-        pub ready: AtomicU64,
+        /// User and system time that it had used when it was ready (ns).
+        pub ready: [AtomicU64; 2],
         /// How often it found, awake, that what it waits for has not come.
         pub spun: AtomicU64,
         /// The operation at which it waits for what only other tasks can do, plus one, and above

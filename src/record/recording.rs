@@ -15,10 +15,9 @@ pub struct Recording {
     pub elapsed_ns: u64,
     /// Length of the measured window.
     pub window_ns: u64,
-    /// CPU time of all tasks from their creation to their end, and of the thread or process that
-    /// created them meanwhile (getrusage).
-    pub user_ns: u64,
-    pub sys_ns: u64,
+    /// CPU time from opening the gate to the end, of all tasks and of the process that created
+    /// them (getrusage); not known where that process is gone.
+    pub cpu: Reading<CpuTime>,
     /// From the first task's creation until all were ready at the gate.
     pub start_ns: u64,
     pub end: End,
@@ -50,6 +49,19 @@ pub struct Recording {
     pub notes: Vec<String>,
 }
 
+/// Time on a CPU (ns).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    pub user_ns: u64,
+    pub sys_ns: u64,
+}
+
+impl CpuTime {
+    pub fn total_ns(self) -> u64 {
+        self.user_ns + self.sys_ns
+    }
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum End {
@@ -61,6 +73,9 @@ pub enum End {
     Interrupted(i32),
     /// A task failed; what was measured until then is kept.
     Failed(Failure),
+    /// The leader process ended before its tasks did, as its status has it, and they with it; what
+    /// was measured until then is kept.
+    LeaderGone(String),
     /// Nobody could go on: each task that had not left waited for another. By team and step.
     Stalled(Vec<Waiting>),
 }

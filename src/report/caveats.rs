@@ -77,6 +77,9 @@ fn incomplete(case: &Case<'_>) -> Option<String> {
         End::Failed(failure) => {
             Some(format!("ended when task {} of team {} failed", failure.task_idx, failure.team))
         }
+        End::LeaderGone(_) => {
+            Some("ended when the leader process did, and with it its tasks".to_owned())
+        }
         End::Stalled(_) => Some("ended when nobody could go on".to_owned()),
     };
     let missing = match case.n_missing() {

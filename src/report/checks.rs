@@ -4,7 +4,7 @@
 //! report invalid. One that cannot be tested here is neither: it is listed with the reason.
 //! Must not know: what a good number is.
 
-use crate::base::{CpuId, bucket};
+use crate::base::{CpuId, Reading, bucket};
 use crate::record::recording::{End, Series};
 use crate::report::judge::Case;
 use crate::report::{Check, Unchecked, arrivals, sync};
@@ -102,7 +102,9 @@ fn tasks_checked_out(case: &Case<'_>) -> Outcome {
         _ => format!("{out} of {all} tasks checked out, {never} were not spawned before the end"),
     };
     match case.recording.end {
-        End::Interrupted(_) | End::Failed(_) | End::Stalled(_) if out < all => {
+        End::Interrupted(_) | End::Failed(_) | End::LeaderGone(_) | End::Stalled(_)
+            if out < all =>
+        {
             Untested(format!("{detail}; the run did not end by itself"))
         }
         _ => holds_if(|| out + never == all, detail),
@@ -249,7 +251,10 @@ fn on_cpu(case: &Case<'_>) -> Outcome {
 }
 
 fn cpu_time(case: &Case<'_>) -> Outcome {
-    let used = case.recording.user_ns + case.recording.sys_ns;
+    let used = match &case.recording.cpu {
+        Reading::Value(cpu) => cpu.total_ns(),
+        Reading::Absent(absence) => return Untested(absence.reason.clone()),
+    };
     let cpus = case.allowed().count();
     let life = case.life_ns();
     let bound = (life as f64 * (1.0 + TIME_SLACK_SHARE) + TICK_NS) * cpus as f64;
@@ -260,8 +265,9 @@ fn cpu_time(case: &Case<'_>) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::{Reading, State};
+    use crate::base::State;
     use crate::record::Recording;
+    use crate::record::recording::CpuTime;
     use crate::report::{Report, fixture};
 
     /// Judges a plain run with one thing changed, and tells what became of a law.
@@ -353,6 +359,9 @@ mod tests {
         check(law, unreadable, "untested");
         let long = |run: &mut Recording| run.tasks[0].kernel.run_ns = Reading::Value(1 << 50);
         check("on_cpu_within_elapsed", long, "broken");
-        check("cpu_time_within_capacity", |run| run.user_ns = 1 << 50, "broken");
+        let law = "cpu_time_within_capacity";
+        let used = CpuTime { user_ns: 1 << 50, sys_ns: 0 };
+        check(law, |run| run.cpu = Reading::Value(used), "broken");
+        check(law, |run| run.cpu = Reading::absent(State::Absent, "gone"), "untested");
     }
 }

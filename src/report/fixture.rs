@@ -11,8 +11,8 @@ use crate::plan::{
 };
 use crate::record::Recording;
 use crate::record::recording::{
-    End, Failure, HarnessCost, KernelCounts, Messages, Migrations, PerPhase, Series, SeriesKind,
-    TaskRecord, TeamRecord,
+    CpuTime, End, Failure, HarnessCost, KernelCounts, Messages, Migrations, PerPhase, Series,
+    SeriesKind, TaskRecord, TeamRecord,
 };
 use crate::record::timeline::Timeline;
 use crate::report::{Report, fixture_sync};
@@ -251,8 +251,7 @@ pub(crate) fn recording() -> Recording {
     Recording {
         elapsed_ns: 2_604_512_345,
         window_ns: 2_500_000_000,
-        user_ns: 700_000_000,
-        sys_ns: 8_500_000_000,
+        cpu: Reading::Value(CpuTime { user_ns: 700 * MS, sys_ns: 8_500 * MS }),
         start_ns: 1_234_567,
         end: End::Done,
         series: all,
@@ -287,7 +286,7 @@ pub(crate) fn recording() -> Recording {
 /// Nothing fell into the window, and the kernel told nothing.
 pub(crate) fn empty() -> Recording {
     let mut empty = recording();
-    (empty.window_ns, empty.user_ns, empty.sys_ns) = (0, 0, 0);
+    (empty.window_ns, empty.cpu) = (0, Reading::Value(CpuTime::default()));
     empty.series.clear();
     empty.instances.clear();
     empty.busy = Reading::absent(State::Absent, "the run was shorter than a tick");

@@ -10,7 +10,7 @@ use crate::plan::{
 use crate::profile::expr::Node;
 use crate::record::Recording;
 use crate::record::recording::{
-    Begun, Messages, Migrations, MovedBytes, PerPhase, TaskRecord, TeamRecord,
+    Begun, CpuTime, Messages, Migrations, MovedBytes, PerPhase, TaskRecord, TeamRecord,
 };
 use crate::record::timeline::{
     CgroupRecord, Growth, InstanceSample, Pages, Sample, SpaceRecord, Timeline,
@@ -216,7 +216,7 @@ fn not_charged() -> CgroupRecord {
 fn without_messages() -> Recording {
     let mut recording = fixture::recording();
     recording.series.clear();
-    (recording.user_ns, recording.sys_ns) = (8_500 * MS, 700 * MS);
+    recording.cpu = Reading::Value(CpuTime { user_ns: 8_500 * MS, sys_ns: 700 * MS });
     recording.vmstat = growths();
     recording
 }
@@ -243,7 +243,7 @@ pub(crate) fn two_instances() -> Recording {
     Recording {
         elapsed_ns: 12_040 * MS,
         window_ns: 12_000 * MS,
-        user_ns: 44_000 * MS,
+        cpu: Reading::Value(CpuTime { user_ns: 44_000 * MS, sys_ns: 700 * MS }),
         teams: vec![team_record(
             "sweeper",
             4,

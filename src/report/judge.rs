@@ -177,8 +177,8 @@ fn run(n: u32, case: &Case<'_>) -> Run {
         run: n,
         elapsed_s: seconds(recording.elapsed_ns),
         window_s: case.window_s(),
-        user_s: seconds(recording.user_ns),
-        sys_s: seconds(recording.sys_ns),
+        user_s: recording.cpu.value().map(|cpu| seconds(cpu.user_ns)),
+        sys_s: recording.cpu.value().map(|cpu| seconds(cpu.sys_ns)),
         start_s: seconds(recording.start_ns),
         end: end.to_owned(),
         end_detail,
@@ -220,6 +220,9 @@ fn end(end: &End) -> (&'static str, Option<String>) {
                 _ => format!("{team} {task_idx}: step `{step}`: {call}: {error}"),
             };
             ("failed", Some(detail))
+        }
+        End::LeaderGone(how) => {
+            ("failed", Some(format!("the leader process ended before its tasks: {how}")))
         }
         End::Stalled(waiting) => ("stalled", Some(stall(waiting))),
     }
@@ -296,7 +299,7 @@ fn harness(case: &Case<'_>) -> Harness {
 /// of a sync object, over the tasks' CPU time.
 pub(super) fn harness_share(case: &Case<'_>) -> Option<f64> {
     let recording = case.recording;
-    let cpu_ns = recording.user_ns + recording.sys_ns;
+    let cpu_ns = recording.cpu.value()?.total_ns();
     let stamps = case.messages.sent as f64 * recording.harness.stamp_ns;
     let record_ns = recording.harness.clock_ns + recording.harness.record_ns;
     let passes: u64 = recording.syncs.iter().map(|it| it.passes.total()).sum();

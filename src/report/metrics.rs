@@ -6,7 +6,7 @@ use crate::base::{Place, Reading, Relation};
 use crate::metric::{Metric as Row, Of};
 use crate::plan::Op;
 use crate::record::memory::Moved;
-use crate::record::recording::{End, Series, SeriesKind, TaskRecord};
+use crate::record::recording::{CpuTime, End, Series, SeriesKind, TaskRecord};
 use crate::report::histogram::{Histogram, P50, P95, P99, P999};
 use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
@@ -101,8 +101,8 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         }
         "voluntary_switches" => kernel(&totals.voluntary_switches),
         "involuntary_switches" => kernel(&totals.involuntary_switches),
-        "user_s" => Ok(seconds(recording.user_ns)),
-        "sys_s" => Ok(seconds(recording.sys_ns)),
+        "user_s" => Ok(seconds(cpu(case)?.user_ns)),
+        "sys_s" => Ok(seconds(cpu(case)?.sys_ns)),
         "start_s" => Ok(seconds(recording.start_ns)),
         _ => sync_metrics::of(key, case).unwrap_or_else(|| of_memory(key, case)),
     }
@@ -304,7 +304,7 @@ pub(super) fn per_s(count: u64, case: &Case<'_>) -> Value {
 /// Where the time is fixed, or the work was not all done, the elapsed time is no result.
 fn elapsed(case: &Case<'_>) -> Value {
     match &case.recording.end {
-        End::Interrupted(_) | End::Failed(_) | End::Stalled(_) => {
+        End::Interrupted(_) | End::Failed(_) | End::LeaderGone(_) | End::Stalled(_) => {
             Err("the run ended before its work was done".to_owned())
         }
         _ if case.plan.duration_ns.is_some() => {
@@ -333,6 +333,13 @@ fn none_recorded(what: &str) -> String {
     format!("no {what} was recorded in the window")
 }
 
+fn cpu(case: &Case<'_>) -> Result<CpuTime, String> {
+    match &case.recording.cpu {
+        Reading::Value(cpu) => Ok(*cpu),
+        Reading::Absent(absence) => Err(format!("{}: {}", absence.state, absence.reason)),
+    }
+}
+
 fn cpu_per_message(case: &Case<'_>) -> Value {
     if case.n_missing() > 0 {
         return Err(format!(
@@ -340,7 +347,7 @@ fn cpu_per_message(case: &Case<'_>) -> Value {
             case.n_missing()
         ));
     }
-    let cpu_ns = case.recording.user_ns + case.recording.sys_ns;
+    let cpu_ns = cpu(case)?.total_ns();
     if cpu_ns == 0 {
         return Err("the kernel accounted no CPU time to the tasks".to_owned());
     }

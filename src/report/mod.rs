@@ -120,8 +120,9 @@ pub struct Run {
     pub run: u32,
     pub elapsed_s: f64,
     pub window_s: f64,
-    pub user_s: f64,
-    pub sys_s: f64,
+    /// From opening the gate to the end, as `elapsed_s`; `None` if not known.
+    pub user_s: Option<f64>,
+    pub sys_s: Option<f64>,
     /// Creation of all tasks until everybody was ready.
     pub start_s: f64,
     /// `done`, `time_up`, `interrupted`, `failed`.

@@ -18,6 +18,7 @@ use super::stage::{Pace, Stage};
 use super::watch::Watch;
 use super::worker::Worker;
 use super::{Control, Progress, RunError, cost, crew, leftovers, roster};
+use crate::base::Reading;
 use crate::host::Root;
 use crate::host::busy::BusyTimes;
 use crate::host::oom::OomKills;
@@ -35,7 +36,7 @@ use crate::sys::scheduling::{self, Attributes, Hastened};
 use crate::sys::shared::page_bytes;
 use crate::sys::signal::{self, Blocked, Reporting};
 use crate::sys::thread::Seeds;
-use crate::sys::usage::{Of, usage};
+use crate::sys::usage::{Of, Usage, usage};
 use crate::sys::{Errno, process, raw, thread};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
@@ -80,6 +81,7 @@ pub(super) fn run(
         notes: unbound.into_iter().collect(),
         start_ns: 0,
         gate_ns: 0,
+        used_at_gate: Usage::default(),
         end: End::Done,
         sampler: None,
         busy: BusyTimes::read(&Root::default()),
@@ -102,6 +104,8 @@ struct Coordinator<'a> {
     start_ns: u64,
     /// When the gate was opened (CLOCK_MONOTONIC).
     gate_ns: u64,
+    /// What this process had used right before.
+    used_at_gate: Usage,
     end: End,
     /// From the gate on, for plans with memory.
     sampler: Option<Sampler<'a>>,
@@ -165,7 +169,6 @@ impl<'a> Coordinator<'a> {
         let channels: Vec<Channels<'_>> =
             space.copies.clone().map(open).collect::<Result<_, _>>()?;
         let tasks = Tasks::Threads(&channels);
-        let before = usage(Of::Process);
         let begun = clock::monotonic_ns();
         let mut workers = crew::workers(&stage, &space, &channels, &areas, Form::Threads);
         thread::crew(&seeds, |crew| {
@@ -180,7 +183,8 @@ impl<'a> Coordinator<'a> {
             ran
         })?;
         let elapsed_ns = clock::monotonic_ns() - self.gate_ns;
-        Ok(self.recording(elapsed_ns, usage(Of::Process).since(before)))
+        let used = usage(Of::Process).since(self.used_at_gate);
+        Ok(self.recording(elapsed_ns, Reading::Value(used)))
     }
 
     /// The regions of our own address space, with what the main thread touches first.
@@ -238,11 +242,15 @@ impl<'a> Coordinator<'a> {
         let reaped_ns = self.memory.control().reaped_ns.load(Acquire);
         if reaped_ns == 0 {
             let how = ended.map_or_else(|error| error.to_string(), |status| status.to_string());
-            return Err(RunError::LeaderEnded(how));
+            return match ran {
+                Ok(()) => Ok(self.orphaned(how)),
+                Err(_) => Err(RunError::LeaderEnded(how)),
+            };
         }
         ran?;
         let elapsed_ns = reaped_ns.saturating_sub(self.gate_ns);
-        Ok(self.recording(elapsed_ns, usage(Of::Children).since(before)))
+        let used = usage(Of::Children).since(before).since(self.used_before_gate());
+        Ok(self.recording(elapsed_ns, Reading::Value(used)))
     }
 
     /// Until every task is at the gate.
@@ -333,6 +341,7 @@ impl<'a> Coordinator<'a> {
         if self.plan.warmup_ns == 0 {
             self.set_phase(Phase::Window);
         }
+        self.used_at_gate = usage(Of::Process);
         self.memory.control().gate.store(self.pace.clock.now(), Relaxed);
         self.gate_ns = clock::monotonic_ns();
         Gate::open(go_in).map_err(RunError::system("opening the start gate"))?;
@@ -355,7 +364,8 @@ impl<'a> Coordinator<'a> {
             Ended::Done => End::Done,
             Ended::TimeUp => End::TimeUp,
             Ended::Interrupted(signal) => End::Interrupted(signal),
-            Ended::LeaderGone => return Err(RunError::LeaderEnded("during the run".to_owned())),
+            // How is known once it has been waited for.
+            Ended::LeaderGone => End::LeaderGone(String::new()),
             Ended::Failed(task) => End::Failed(self.failure(task)),
             // They still wait.
             Ended::Stalled => End::Stalled(self.watch.waiting()),

@@ -24,6 +24,7 @@ use crate::sys::process::{self, Ended, FIRST_FD, Forked, Forker};
 use crate::sys::shared::page_bytes;
 use crate::sys::thread::Seeds;
 use crate::sys::thread::Task;
+use crate::sys::usage::{Of, Usage, of_thread_now, usage};
 use crate::sys::{Errno, Shared, clock, fd, raw, signal, thread};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
@@ -163,6 +164,10 @@ fn lead() -> i32 {
     let children = Children { stage: &stage, doors: &orders.doors };
     if let Err((could, errno)) = children.start() {
         children.could_not(could, errno);
+    }
+    // Of children, only those are counted that have ended.
+    for used in [of_thread_now(), usage(Of::Children)] {
+        children.has_created(used);
     }
     children.reap_until(None);
     let reaped_ns = clock::monotonic_ns();
@@ -318,7 +323,15 @@ impl Children<'_> {
             if let Err(errno) = crew::start(crew, workers) {
                 self.could_not(Could::StartThreads, errno);
             }
+            self.has_created(of_thread_now());
         });
+    }
+
+    /// Keeps what somebody used who has created all tasks that it creates.
+    fn has_created(&self, used: Usage) {
+        let [user, sys] = &self.stage.memory.control().creating;
+        user.fetch_add(used.user_ns, Relaxed);
+        sys.fetch_add(used.sys_ns, Relaxed);
     }
 
     /// Forks a process that does this and ends; its id.

@@ -25,7 +25,7 @@ use crate::step::work::{self, Tools};
 use crate::sys::policy::{Policy, with_thread_policy};
 use crate::sys::scheduling::{self, Attributes};
 use crate::sys::thread::Seeds;
-use crate::sys::usage::{Of, Usage, usage};
+use crate::sys::usage::{Of, Usage, of_thread_now, usage};
 use crate::sys::{Errno, clock, fd, raw, thread};
 use std::os::fd::RawFd;
 use std::sync::atomic::AtomicU32;
@@ -132,7 +132,10 @@ impl Worker<'_> {
         if let Err(Stop::Failed(failed)) = prepared {
             self.announce(failed);
         }
-        self.recorder.slot().ready.store(clock::thread_cpu_ns(), Relaxed);
+        let used = of_thread_now();
+        let [user, sys] = &self.recorder.slot().ready;
+        user.store(used.user_ns, Relaxed);
+        sys.store(used.sys_ns, Relaxed);
         let over = || self.recorder.phase() == Phase::After;
         if let Some(gate) = self.gate {
             gate.ready(over).map_err(Stop::at_start(Tried::Write))?;

@@ -2,6 +2,8 @@
 //!
 //! Must not know: what used them.
 
+use super::clock;
+
 /// Whose usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
@@ -43,14 +45,44 @@ pub fn usage(of: Of) -> Usage {
     }
 }
 
+/// That of the calling thread, its CPU time exact: getrusage(2) alone gives what the last tick or
+/// switch left, and a reading of the thread's clock brings that up to date
+/// (kernel/sched/core.c, task_sched_runtime, v6.12).
+pub fn of_thread_now() -> Usage {
+    clock::thread_cpu_ns();
+    usage(Of::Thread)
+}
+
 impl Usage {
-    /// What came since `before`.
+    /// What came since `before`. The kernel's sum of user and system time is exact and its split is
+    /// not, and not the same for a thread as for its process (kernel/sched/cputime.c,
+    /// cputime_adjust, v6.12), so it is the sum that is kept.
     pub fn since(self, before: Usage) -> Usage {
+        let all_ns = |it: Usage| it.user_ns + it.sys_ns;
+        let passed_ns = all_ns(self).saturating_sub(all_ns(before));
+        let sys_ns = self.sys_ns.saturating_sub(before.sys_ns).min(passed_ns);
         Usage {
-            user_ns: self.user_ns.saturating_sub(before.user_ns),
-            sys_ns: self.sys_ns.saturating_sub(before.sys_ns),
+            user_ns: passed_ns - sys_ns,
+            sys_ns,
             voluntary_switches: self.voluntary_switches - before.voluntary_switches,
             involuntary_switches: self.involuntary_switches - before.involuntary_switches,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_is_kept_whatever_the_split() {
+        let check = |after: [u64; 2], before: [u64; 2], expected: [u64; 2]| {
+            let of = |[user_ns, sys_ns]: [u64; 2]| Usage { user_ns, sys_ns, ..Usage::default() };
+            assert_eq!(of(after).since(of(before)), of(expected), "{after:?} {before:?}");
+        };
+        check([10, 5], [4, 2], [6, 3]);
+        check([10, 5], [4, 7], [4, 0]);
+        check([10, 5], [12, 1], [0, 2]);
+        check([10, 5], [10, 6], [0, 0]);
     }
 }

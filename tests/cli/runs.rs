@@ -102,6 +102,27 @@ steps = [ { repeat = 3, steps = [ { work = "100us" }, { spin = "1ms" }, { sleep 
     assert!(cpu_s > 0.0, "{run:#}");
 }
 
+/// What is touched before the gate takes longer than the run.
+#[test]
+fn cpu_time_is_of_the_span_of_elapsed() {
+    const TICK_S: f64 = 0.01;
+    for top in ["", "instances = 1"] {
+        for (touch, form) in [("owner", "threads"), ("main", "threads"), ("owner", "processes")] {
+            let (_dir, path) = profile(&format!(
+                "about = \"x\"\n{top}\n[memory.area]\nbytes = \"192 MiB\"\nhuge = \"never\"\n\
+                 first_touch = \"{touch}\"\n[team.w]\nsize = 1\nas = \"{form}\"\n\
+                 steps = [ {{ touch = \"area\", count = 1 }} ]\n"
+            ));
+            let document = json(&schedload(&format!("run {path} --json -")));
+            let run = &document["runs"][0];
+            let number = |value: &Value| value.as_f64().unwrap();
+            let cpu_s = number(&run["user_s"]) + number(&run["sys_s"]);
+            let had_s = number(&run["elapsed_s"]) * number(&document["host"]["cpus"]);
+            assert!(cpu_s <= had_s + TICK_S, "{top} {touch} {form}: {cpu_s} s of {had_s} s");
+        }
+    }
+}
+
 #[test]
 fn repeats_are_kept_and_summed_up() {
     let document = json(&schedload("run pingpong --loops 100 --repeat 3 --json -"));

@@ -202,6 +202,31 @@ fn a_killed_leader_fails_the_run() {
 }
 
 #[test]
+fn what_was_measured_before_the_leader_was_killed_is_reported() {
+    let child =
+        start(SCHEDLOAD, "run pingpong --as processes --kind futex --duration 10min --json -");
+    let processes = await_tasks(&child, 2);
+    await_some("the window", || processes.last().filter(|&&pid| has_switched(pid, 100)));
+    kill("-KILL", processes[0]);
+    let output = end(child, &processes);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{error}");
+    let words = "the leader process ended before its tasks: signal: 9 (SIGKILL)";
+    assert!(error.contains(words), "{error}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let run = &document["runs"][0];
+    assert_eq!(run["end"], "failed");
+    assert!(run["messages"]["received"].as_u64().unwrap() > 0);
+    // Nobody is left who knows.
+    assert!(run["user_s"].is_null() && run["metrics"]["sys_s"]["reason"].is_string());
+    let incomplete = run["caveats"].as_array().unwrap().iter().any(|it| it["id"] == "incomplete");
+    assert!(incomplete, "{run}");
+    for check in run["checks"].as_array().unwrap() {
+        assert_eq!(check["ok"], true, "{check}");
+    }
+}
+
+#[test]
 fn a_run_under_nohup_outlives_its_terminal() {
     let mut command = Command::new("nohup");
     command.args([SCHEDLOAD, "run", "pingpong", "--duration", "1s", "--json", "-"]);

@@ -256,12 +256,16 @@ fn of_a_killed_task() -> Outcome {
 }
 
 fn of_a_killed_leader() -> Outcome {
-    let me = thread::ids().0;
-    let (_, result) = with_a_kill(&host(), |it| it.parent == me);
-    match result {
-        Err(RunError::LeaderEnded(how)) => assert!(how.contains("signal: 9"), "{how}"),
+    let (me, host) = (thread::ids().0, host());
+    let (plan, result) = with_a_kill(&host, |it| it.parent == me);
+    let recording = result.unwrap();
+    match &recording.end {
+        End::LeaderGone(how) => assert!(how.contains("signal: 9"), "{how}"),
         other => panic!("{other:?}"),
     }
+    assert!(recording.cpu.value().is_none());
+    assert!(recording.spaces.iter().all(|space| space.signal == Some(libc::SIGKILL)));
+    assert_lawful(&plan, &host, &recording);
     Outcome::Passed
 }
 

@@ -196,14 +196,15 @@ fn kernel(run: &Run, width: usize) -> String {
     };
     let text = format!(
         "on CPU {}, waiting for one {}{per_slice}, timeslices {}, switches: voluntary {}, \
-         involuntary {}; user {:.3} s, system {:.3} s",
+         involuntary {}",
         spent(&all.run_ns),
         spent(&all.run_delay_ns),
         counted(&all.timeslices),
         counted(&all.voluntary_switches),
         counted(&all.involuntary_switches),
-        run.user_s,
-        run.sys_s
     );
+    let spent = |s: Option<f64>| s.map_or(NONE.to_owned(), |s| format!("{s:.3} s"));
+    let since = format!("user {}, system {}", spent(run.user_s), spent(run.sys_s));
     wrapped("kernel, whole run: ", &text, width)
+        + &wrapped("kernel, since the gate: ", &since, width)
 }

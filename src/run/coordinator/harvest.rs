@@ -3,16 +3,18 @@
 //! Must not know: how it was run.
 
 use super::Coordinator;
-use crate::base::Reading;
+use crate::base::{Reading, State};
 use crate::host::Root;
 use crate::host::busy::BusyTimes;
 use crate::host::oom::OomKills;
 use crate::plan::TeamPlan;
 use crate::record::gather;
-use crate::record::recording::{Failure, Recording};
+use crate::record::memory::TaskState;
+use crate::record::recording::{CpuTime, End, Failure, Recording};
 use crate::record::timeline::SpaceRecord;
 use crate::run::sampler::{Sampler, Seen};
 use crate::run::{failure, roster};
+use crate::sys::clock;
 use crate::sys::usage::Usage;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -21,12 +23,16 @@ impl Coordinator<'_> {
     pub(super) fn failure(&self, task: usize) -> Failure {
         let ids = roster::task_ids(self.plan);
         let mut failure = failure::describe(self.plan, self.memory, &ids, task);
-        if self.memory.slot(task).signal.load(Relaxed) == libc::SIGKILL
-            && let Some(words) = OomKills::read(&Root::default()).since(&self.oom_kills)
-        {
-            failure.error += &format!(", {words}");
+        if self.memory.slot(task).signal.load(Relaxed) == libc::SIGKILL {
+            failure.error += &self.oom_kills_meanwhile();
         }
         failure
+    }
+
+    /// Whether the OOM killer was at work, as the end of a sentence.
+    fn oom_kills_meanwhile(&self) -> String {
+        let words = OomKills::read(&Root::default()).since(&self.oom_kills);
+        words.map_or(String::new(), |words| format!(", {words}"))
     }
 
     fn spaces(&self, scan_seq: Vec<Reading<u64>>) -> Vec<SpaceRecord> {
@@ -44,7 +50,39 @@ impl Coordinator<'_> {
             .collect()
     }
 
-    pub(super) fn recording(&mut self, elapsed_ns: u64, usage: Usage) -> Recording {
+    /// What children had used when they were ready: the tasks that start at the gate, and who
+    /// created them.
+    pub(super) fn used_before_gate(&self) -> Usage {
+        let ids = roster::task_ids(self.plan).into_iter().enumerate();
+        let at_gate = ids.filter(|(_, id)| !self.plan.teams[id.team].spawned);
+        let of_tasks = at_gate.map(|(task, _)| &self.memory.slot(task).ready);
+        let mut used = Usage::default();
+        for [user, sys] in of_tasks.chain([&self.memory.control().creating]) {
+            used.user_ns += user.load(Relaxed);
+            used.sys_ns += sys.load(Relaxed);
+        }
+        used
+    }
+
+    /// What is left of a run whose leader has ended before its tasks, which have ended with it.
+    pub(super) fn orphaned(&mut self, how: String) -> Recording {
+        for task in 0..self.plan.n_tasks() as usize {
+            let slot = self.memory.slot(task);
+            let state = slot.state.load(Relaxed);
+            let was_there = [TaskState::Running, TaskState::Leaving, TaskState::Starting];
+            if was_there.iter().any(|it| *it as u32 == state) {
+                // As it asked the kernel to do (`process::die_with_parent`).
+                slot.signal.store(libc::SIGKILL, Relaxed);
+                slot.state.store(TaskState::Killed as u32, Relaxed);
+            }
+        }
+        self.end = End::LeaderGone(how + &self.oom_kills_meanwhile());
+        let reason = "the leader process, to which the tasks' CPU time is charged, ended early";
+        let elapsed_ns = clock::monotonic_ns() - self.gate_ns;
+        self.recording(elapsed_ns, Reading::absent(State::Absent, reason))
+    }
+
+    pub(super) fn recording(&mut self, elapsed_ns: u64, used: Reading<Usage>) -> Recording {
         let busy = BusyTimes::read(&Root::default()).since(&self.busy);
         let window = &self.memory.control().window;
         let (begin, end) = (window.begin.load(Relaxed), window.end.load(Relaxed));
@@ -60,8 +98,7 @@ impl Coordinator<'_> {
         Recording {
             elapsed_ns,
             window_ns: self.pace.clock.ns(end.saturating_sub(begin)),
-            user_ns: usage.user_ns,
-            sys_ns: usage.sys_ns,
+            cpu: used.map(|it| CpuTime { user_ns: it.user_ns, sys_ns: it.sys_ns }),
             start_ns: self.start_ns,
             end: self.end.clone(),
             series: gather::series(self.memory, &ids),
