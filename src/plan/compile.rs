@@ -58,8 +58,14 @@ pub(super) struct Around<'a> {
 }
 
 pub(super) fn program(steps: &[Step], around: &Around, faults: &mut Vec<Fault>) -> Program {
-    let mut compiler =
-        Compiler { around, faults, program: Program::default(), measuring: Vec::new(), depth: 0 };
+    let mut compiler = Compiler {
+        around,
+        faults,
+        program: Program::default(),
+        measuring: Vec::new(),
+        parting: None,
+        depth: 0,
+    };
     compiler.steps(steps);
     compiler.program
 }
@@ -107,6 +113,8 @@ struct Compiler<'a> {
     program: Program,
     /// The measure blocks around the present step.
     measuring: Vec<u32>,
+    /// The nearest block around it that not all members do in each of their rounds.
+    parting: Option<flow::Parting>,
     depth: usize,
 }
 

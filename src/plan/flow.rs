@@ -3,10 +3,10 @@
 //! Must not know: how a task decides.
 
 use super::number::Wanted;
-use super::{Amount, Op, Plan, check};
+use super::{Amount, Op, Plan, TeamPlan, check};
 use crate::base::unit::{self, Unit, counted};
-use crate::profile::Fault;
 use crate::profile::keys::NUMBER_MAX;
+use crate::profile::{Fault, Span};
 use crate::step::work;
 use serde::{Deserialize, Serialize};
 
@@ -256,6 +256,18 @@ impl Op {
         self.paced().is_some() || self.work().is_some_and(|kind| kind.sleeps)
     }
 
+    /// The name of the measure block that it begins, and whether that is from an arrival.
+    fn measured(&self, team: &TeamPlan) -> Option<(String, bool)> {
+        match self {
+            Op::Measure { measure } => Some((team.measures.get(*measure as usize)?.clone(), false)),
+            Op::Flow(flow) => match &**flow {
+                Flow::Request { measure } => Some((measure.clone(), true)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Whether it begins a block that only the end of the run ends.
     pub(super) fn is_endless(&self) -> bool {
         match self {
@@ -276,8 +288,41 @@ impl Plan {
     }
 }
 
-/// What is measured from its arrival must have arrived.
 pub(super) fn check(pattern: &check::Pattern, faults: &mut Vec<Fault>) {
+    requests_arrive(pattern, faults);
+    measures_are_of_one_sort(pattern, faults);
+}
+
+/// A histogram has the times of all blocks of its name, so they are from arrivals all, or none is.
+fn measures_are_of_one_sort(pattern: &check::Pattern, faults: &mut Vec<Fault>) {
+    let of_team = |(team, spans): (&TeamPlan, &Vec<Span>)| {
+        let named = |(op, span): (&Op, &Span)| Some((op.measured(team)?, span.clone()));
+        team.ops.iter().zip(spans).filter_map(named).collect::<Vec<_>>()
+    };
+    let all: Vec<_> = pattern.teams.iter().zip(pattern.spans).flat_map(of_team).collect();
+    for (at, ((name, from_arrival), span)) in all.iter().enumerate() {
+        let is_other =
+            |((known, sort), _): &&((String, bool), Span)| known == name && sort != from_arrival;
+        // Each name is told once, with the first place of either sort.
+        let is_first = all[..at].iter().all(|((known, _), _)| known != name);
+        let Some((_, other)) = all[at..].iter().find(is_other).filter(|_| is_first) else {
+            continue;
+        };
+        let (arrival, begin) = if *from_arrival { (span, other) } else { (other, span) };
+        let words = [
+            (arrival, "from an arrival here, and elsewhere from the block's begin"),
+            (begin, "from the block's begin here, and elsewhere from an arrival"),
+        ];
+        for (span, words) in words {
+            let message = format!("`{name}` is measured {words}");
+            let help = "one name has one histogram: give the other times another name";
+            faults.push(Fault::new(span.clone(), message).with_help(help));
+        }
+    }
+}
+
+/// What is measured from its arrival must have arrived.
+fn requests_arrive(pattern: &check::Pattern, faults: &mut Vec<Fault>) {
     let arrives = |op: &Op| matches!(op.paced(), Some(Flow::Arrive { .. }));
     if pattern.teams.iter().flat_map(|team| &team.ops).any(arrives) {
         return;

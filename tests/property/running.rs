@@ -84,7 +84,19 @@ fn objects() -> impl Strategy<Value = String> {
     })
 }
 
+/// An `active` block is in no other, nor in a `choose`.
 fn step() -> impl Strategy<Value = String> {
+    let who = choice(&[
+        "active = '1/n', choose = 'rotating'",
+        "active = '1/2', choose = 'random'",
+        "active = '1/2'",
+    ]);
+    let active = (who, block(step_of_all()))
+        .prop_map(|(who, steps)| format!("{{ {who}, steps = [ {steps} ] }}"));
+    prop_oneof![7 => step_of_all(), 1 => active]
+}
+
+fn step_of_all() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         6 => use_of_memory(),
         1 => choice(&["{ join = 'late' }"]),
@@ -104,9 +116,6 @@ fn step() -> impl Strategy<Value = String> {
             "repeat = 10_000_000",
             "during = 'me * 1ms'",
             "during = '1min'",
-            "active = '1/n', choose = 'rotating'",
-            "active = '1/2', choose = 'random'",
-            "active = '1/2'",
             "every = '1us', count = 50, offset = 'me * 1ms'",
             "measure = 'answer', from = 'arrival'",
         ]);

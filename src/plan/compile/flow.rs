@@ -21,6 +21,14 @@ const CV: f64 = 0.5;
 /// Arrivals at once where the profile does not say.
 const BURST: f64 = 32.0;
 
+/// A block that some members do and some do not.
+#[derive(Clone, Copy)]
+pub(super) struct Parting {
+    verb: &'static str,
+    /// Whether they are the same ones in each round.
+    same: bool,
+}
+
 impl Compiler<'_> {
     pub(super) fn flow(&mut self, it: &profile::Flow, span: &Span) -> Flow {
         match it {
@@ -52,12 +60,36 @@ impl Compiler<'_> {
         let n = share.map_or(1, |share| (share * size - 1e-9).ceil() as u32);
         let begin = self.program.ops.len();
         let choose = choose.unwrap_or(flow::Choice::Fixed);
+        let parting = Parting { verb: "active", same: choose == flow::Choice::Fixed };
+        self.comes_equally_often(parting, span);
         self.push(Op::Flow(Box::new(flow::Flow::Active { n, choose, end: 0 })), span);
-        self.steps(steps);
+        self.part(parting, |it| it.steps(steps));
         match n {
             0 => self.truncate(begin),
             _ => self.leave(begin, span),
         }
+    }
+
+    /// Whether all members come to an `active` block equally often: a round is how often a task has
+    /// come, so else those who are active in it would not be as many as asked.
+    fn comes_equally_often(&mut self, active: Parting, span: &Span) {
+        let Some(around) = self.parting.filter(|around| !(around.same && active.same)) else {
+            return;
+        };
+        let message = format!(
+            "`active` is inside `{}`, so that not all members come to it equally often",
+            around.verb
+        );
+        let help = "put it behind that block, or say who: `repeat = \"max(0, 1 - me)\"`";
+        self.faults.push(Fault::new(span.clone(), message).with_help(help));
+    }
+
+    /// Does what is inside a block that not all members do.
+    fn part<T>(&mut self, parting: Parting, inside: impl FnOnce(&mut Self) -> T) -> T {
+        let around = self.parting.replace(parting);
+        let done = inside(self);
+        self.parting = around;
+        done
     }
 
     /// Ends the block that began there; nothing is left of one without operations.
@@ -83,7 +115,8 @@ impl Compiler<'_> {
         for (arm, &weight) in arms.iter().zip(&weights) {
             let at = self.program.ops.len();
             self.push(Op::Flow(Box::new(flow::Flow::Arm { weight })), span);
-            let flow = self.steps(&arm.steps);
+            let arms = Parting { verb: "choose", same: false };
+            let flow = self.part(arms, |it| it.steps(&arm.steps));
             if weight == 0.0 {
                 self.truncate(at);
                 continue;

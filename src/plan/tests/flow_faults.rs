@@ -73,6 +73,65 @@ fn of_what_is_behind_and_inside() {
 }
 
 #[test]
+fn of_blocks_to_which_not_all_come_equally_often() {
+    let active = |choose: &str, inside: &str| {
+        format!("{{ active = '1/2', choose = '{choose}', steps = [ {inside} ] }}")
+    };
+    let choose =
+        |inside: &str| format!("{{ choose = [ {{ steps = [ {inside}, {{ spin = '1us' }} ] }} ] }}");
+    let spin = "{ spin = '1us' }";
+    let told = |verb: &str| {
+        format!(
+            "`active` is inside `{verb}`, so that not all members come to it equally often; put \
+             it behind that block, or say who: `repeat = \"max(0, 1 - me)\"`"
+        )
+    };
+    check(&active("fixed", &active("fixed", spin)), &[]);
+    check(&active("rotating", &format!("{{ repeat = 2, steps = [ {spin} ] }}")), &[]);
+    check(&format!("{}, {}", choose(spin), active("random", spin)), &[]);
+    check(&active("random", &choose(spin)), &[]);
+    for inner in ["fixed", "rotating", "random"] {
+        let inside = format!("{{ repeat = 2, steps = [ {} ] }}", active(inner, spin));
+        check(&choose(&inside), &[&told("choose")]);
+        for outer in ["rotating", "random"] {
+            check(&active(outer, &inside), &[&told("active")]);
+            check(&active(inner, &active(outer, spin)), &[&told("active")]);
+        }
+    }
+}
+
+#[test]
+fn of_one_name_for_two_sorts_of_time() {
+    let arrival = "{ arrive = 100, steps = [ { measure = 'm', from = 'arrival', steps = [ { spin = \
+                   '1us' } ] } ] }";
+    let begin = |name: &str| format!("{{ measure = '{name}', steps = [ {{ spin = '1us' }} ] }}");
+    let check = |first: &str, second: &str, expected: &[&str]| {
+        let text = format!(
+            "about = 'x'\nduration = '1s'\n[team.a]\nsize = 1\nsteps = [ {first} ]\n\
+             [team.b]\nsize = 2\nsteps = [ {second} ]"
+        );
+        match Plan::new(&profile(&text), &host(TWO_NODES), &Overrides::default()) {
+            Ok(_) => assert_eq!(expected, &[] as &[&str], "of {text}"),
+            Err(error) => assert_eq!(faults(error), expected, "of {text}"),
+        }
+    };
+    let both = [
+        "`m` is measured from an arrival here, and elsewhere from the block's begin; one name has \
+         one histogram: give the other times another name",
+        "`m` is measured from the block's begin here, and elsewhere from an arrival; one name has \
+         one histogram: give the other times another name",
+    ];
+    check(arrival, arrival, &[]);
+    check(&begin("m"), &begin("m"), &[]);
+    check(arrival, &begin("other"), &[]);
+    check(arrival, &begin("m"), &both);
+    check(&begin("m"), arrival, &both);
+    let second =
+        arrival.replace("steps = [ { measure", &format!("steps = [ {}, {{ measure", begin("m")));
+    check(&second, &begin("m"), &both);
+}
+
+#[test]
 fn of_times() {
     let every = |period: &str, options: &str| {
         format!("{{ every = '{period}', {options}steps = [ {{ send = 'c' }} ] }}")
