@@ -78,6 +78,12 @@ pub const METRICS: &[Metric] = &[
     row("add_bytes_per_s", "B/s", Higher, "the same of STREAM's add"),
     row("triad_bytes_per_s", "B/s", Higher, "the same of STREAM's triad"),
     row(
+        "flop_per_s",
+        "flop/s",
+        Higher,
+        "floating point operations of `matrix` in the window, per second: 2 * 32^3 a product",
+    ),
+    row(
         "*s_per_s",
         "1/s",
         Higher,
@@ -393,7 +399,7 @@ pub fn in_words(key: &str, value: f64, unit: &str) -> String {
         "ns" => unit::time(value),
         "s" => unit::time(value * 1e9),
         "1/s" => per_second("/s"),
-        "B/s" => per_second("B/s"),
+        "B/s" | "flop/s" => per_second(unit),
         "1" if key.ends_with("_share") => unit::percent(value),
         "1" => unit::count(value),
         other => format!("{value} {other}"),
@@ -406,7 +412,7 @@ pub fn unit(text: &str) -> Option<Unit> {
         "ns" => Some(Unit::Time),
         "B" => Some(Unit::Bytes),
         "%" => Some(Unit::Share),
-        "1" | "1/s" => Some(Unit::Count),
+        "1" | "1/s" | "flop/s" => Some(Unit::Count),
         _ => None,
     }
 }

@@ -174,6 +174,7 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord>
             paced: paced(memory, number, id.team),
             without_origin: slot.without_origin.load(Relaxed),
             draws: [0, 1].map(|active| slot.draws[active].load(Relaxed)),
+            flops: slot.flops.load(Relaxed),
             moved_on: moved_on(memory, number),
             begun: begun(memory, number, clock),
             kernel: kernel_counts(memory, number),

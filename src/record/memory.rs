@@ -124,6 +124,8 @@ plain! {
         pub without_origin: AtomicU64,
         /// In the window: how often it came to an `active` block and was not active, and was.
         pub draws: [AtomicU64; 2],
+        /// In the window: floating point operations.
+        pub flops: AtomicU64,
         /// The kernel's numbers at its end by [`Kernel`], and the state of each: see
         /// `gather::state_word`.
         pub kernel: [AtomicU64; Kernel::N],

@@ -247,6 +247,8 @@ pub struct TaskRecord {
     pub without_origin: u64,
     /// How often it came to an `active` block in the window: not active, and active.
     pub draws: [u64; 2],
+    /// Floating point operations that it did in the window, in work that counts them.
+    pub flops: u64,
     /// Those bytes by the node on whose CPUs it was; nodes without any are left out.
     pub moved_on: Vec<(NodeId, [u64; 5])>,
     /// The kernel's own numbers, read by the task at its end.

@@ -185,6 +185,7 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
         paced: Vec::new(),
         without_origin: 0,
         draws: [0, 0],
+        flops: 0,
         kernel: KernelCounts {
             nr_migrations: Reading::Value(9_000),
             voluntary_switches: Reading::Value(41_000),

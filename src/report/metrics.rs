@@ -11,9 +11,9 @@ use crate::report::histogram::{Histogram, P50, P95, P99, P999};
 use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
 use crate::report::{
-    InstancePlacement, Judged, Metric, NO_ACTIVE, NO_ARRIVALS, NO_MEMORY, NO_MESSAGES, NO_RECEIVER,
-    NO_SUCH_STEP, NO_TRIAL, ONE_LLC, ONE_NODE, Sourced, arrivals, latency, memory_steps, placement,
-    sync, sync_metrics,
+    InstancePlacement, Judged, Metric, NO_ACTIVE, NO_ARRIVALS, NO_FLOPS, NO_MEMORY, NO_MESSAGES,
+    NO_RECEIVER, NO_SUCH_STEP, NO_TRIAL, ONE_LLC, ONE_NODE, Sourced, arrivals, latency,
+    memory_steps, placement, sync, sync_metrics,
 };
 use std::collections::BTreeMap;
 
@@ -56,6 +56,7 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         "scale_bytes_per_s" => stream(case, Moved::Scale),
         "add_bytes_per_s" => stream(case, Moved::Add),
         "triad_bytes_per_s" => stream(case, Moved::Triad),
+        "flop_per_s" => flops(case),
         "wakeups_per_s" => waits(case).and_then(|()| per_s(wakeups.count(), case)),
         "migrations_per_s" => per_s(case.migrations.total, case),
         "offered_per_s" | "arrivals_per_s" | "arrival_lateness_ns_p999" => of_arrivals(key, case),
@@ -291,6 +292,14 @@ fn stream(case: &Case<'_>, kernel: Moved) -> Result<f64, String> {
     match rates.is_empty() {
         true => Err(NO_SUCH_STEP.to_owned()),
         false => Ok(rates.iter().sum()),
+    }
+}
+
+fn flops(case: &Case<'_>) -> Value {
+    let mut work = case.plan.teams.iter().flat_map(|team| &team.ops).filter_map(Op::work);
+    match work.any(|kind| kind.flops > 0) {
+        true => per_s(case.recording.tasks.iter().map(|task| task.flops).sum(), case),
+        false => Err(NO_FLOPS.to_owned()),
     }
 }
 

@@ -411,6 +411,8 @@ pub const NO_RECEIVER: &str = "no team of this profile receives messages";
 pub const NO_MESSAGES: &str = "this team receives no messages";
 /// Why a metric of memory steps has no value where there are none of the kind.
 pub const NO_SUCH_STEP: &str = "no step of this kind used memory in the window";
+/// Why there is no rate of floating point operations where no step counts them.
+pub const NO_FLOPS: &str = "no step of this profile computes";
 /// Why a metric of a sort of sync object has no value where the profile has none.
 pub const NO_SYNC: &str = "the profile has no such sync object";
 /// Why a team has no number outside of pauses.
@@ -426,6 +428,7 @@ pub const ONE_LLC: &str = "all CPUs that may be used share one last-level cache"
 /// All of these.
 pub const UNSAID: &[&str] = &[
     NO_ACTIVE,
+    NO_FLOPS,
     NO_MEMORY,
     NO_TRIAL,
     NO_RECEIVER,

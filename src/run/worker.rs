@@ -265,6 +265,9 @@ impl Worker<'_> {
         let done = (kind.perform)(amount, &Tools { clock, rounds_per_us, stop: &over });
         self.recorder.time_passed();
         self.recorder.look(if kind.sleeps { Since::Sleeping } else { Since::Running });
+        if kind.flops > 0 {
+            self.recorder.computed(amount * kind.flops);
+        }
         done.map_err(Stop::at(at, Tried::Sleep))
     }
 

@@ -81,6 +81,26 @@ fn linpack_counts_its_blocks() {
     lawful(run);
     assert!(run["metrics"]["blocks_per_s"]["value"].as_f64().unwrap() > 0.0);
     assert!(run["metrics"]["memory_bytes_per_s"]["value"].is_null(), "unknown is not 0");
+    assert!(run["metrics"]["flop_per_s"]["value"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn fixed_work_is_so_many_operations() {
+    let check = |steps: &str, flops: Option<f64>| {
+        let (_dir, path) =
+            profile(&format!("about = \"x\"\n[team.w]\nsize = 2\nsteps = [ {steps} ]\n"));
+        let document = json(&schedload(&format!("run {path} --json -")));
+        let run = &document["runs"][0];
+        let window_s = run["window_s"].as_f64().unwrap();
+        let done = run["metrics"]["flop_per_s"]["value"].as_f64().map(|rate| rate * window_s);
+        assert_eq!(done.map(f64::round), flops, "{steps}");
+    };
+    check(
+        "{ matrix = 5 }, { repeat = 7, steps = [ { matrix = 40 } ] }",
+        Some(2.0 * 285.0 * 65536.0),
+    );
+    check("{ matrix = 1 }, { spin = \"1us\" }", Some(2.0 * 65536.0));
+    check("{ spin = \"1us\" }", None);
 }
 
 #[test]

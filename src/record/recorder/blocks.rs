@@ -1,8 +1,8 @@
-//! What a task remembers of its measure blocks, whatever is in them.
+//! What a task remembers of its measure blocks, whatever is in them, and of what it computes.
 //!
 //! Must not know: which instances are kept apart, and why.
 
-use super::{Phase, Recorder};
+use super::{Phase, Recorder, add};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl<'a> Recorder<'a> {
@@ -23,6 +23,14 @@ impl<'a> Recorder<'a> {
             let cpu = self.shared.cpu.get();
             self.record(cpu, self.first_measure + measure, began, now);
             self.keep_block(now.saturating_sub(began));
+        }
+    }
+
+    /// So many floating point operations are done, if the run is not over, which cuts them short.
+    #[inline]
+    pub fn computed(&self, flops: u64) {
+        if self.phase() == Phase::Window {
+            add(&self.slot.flops, flops);
         }
     }
 

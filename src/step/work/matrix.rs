@@ -12,7 +12,7 @@ const SIDE: usize = 32;
 
 /// Floating point operations of a product: a multiplication and an addition for each element of C
 /// and each of its 32 terms.
-pub const FLOPS: u64 = 2 * (SIDE * SIDE * SIDE) as u64;
+pub(super) const FLOPS: u64 = 2 * (SIDE * SIDE * SIDE) as u64;
 
 /// Between two questions whether to stop (products): some 0.1 ms.
 const ASK: u64 = 16;

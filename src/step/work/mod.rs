@@ -10,7 +10,6 @@ mod spin;
 pub mod spread;
 mod work;
 
-pub use matrix::FLOPS as MATRIX_FLOPS;
 pub use work::calibrate;
 
 use crate::base::Unit;
@@ -36,6 +35,8 @@ pub struct Kind {
     pub sleeps: bool,
     /// Whether it needs [`Tools::rounds_per_us`].
     pub calibrated: bool,
+    /// Floating point operations in one of its amount; 0 if that is not what it does.
+    pub flops: u64,
     /// Fails where the kernel refuses the call by which it sleeps, clock_nanosleep(2).
     pub perform: fn(amount: u64, tools: &Tools<'_>) -> Result<(), Errno>,
 }
@@ -48,6 +49,7 @@ pub const KINDS: &[Kind] = &[
         unit: Unit::Time,
         sleeps: false,
         calibrated: false,
+        flops: 0,
         perform: spin::perform,
     },
     Kind {
@@ -56,6 +58,7 @@ pub const KINDS: &[Kind] = &[
         unit: Unit::Time,
         sleeps: false,
         calibrated: true,
+        flops: 0,
         perform: work::perform,
     },
     Kind {
@@ -64,6 +67,7 @@ pub const KINDS: &[Kind] = &[
         unit: Unit::Count,
         sleeps: false,
         calibrated: false,
+        flops: matrix::FLOPS,
         perform: matrix::perform,
     },
     Kind {
@@ -72,6 +76,7 @@ pub const KINDS: &[Kind] = &[
         unit: Unit::Time,
         sleeps: true,
         calibrated: false,
+        flops: 0,
         perform: sleep::perform,
     },
 ];
