@@ -68,7 +68,9 @@ impl Error {
             Error::CompatUsage(_) => Exit::CompatUsage,
             Error::Host(_) | Error::Plan(PlanError::Host(_)) => Exit::HostCannot,
             Error::Run(RunError::Interrupted(signal)) => Exit::Interrupted(*signal),
-            Error::Run(RunError::Start(_) | RunError::Region { .. }) => Exit::HostCannot,
+            Error::Run(RunError::Start(_) | RunError::Region { .. } | RunError::Cgroup { .. }) => {
+                Exit::HostCannot
+            }
             Error::Run(RunError::System { errno, .. }) if is_shortage(*errno) => Exit::HostCannot,
             Error::Run(_)
             | Error::Signals(_)

@@ -9,7 +9,7 @@ use crate::cli::exit::Exit;
 use crate::cli::progress::{Line, Show};
 use crate::cli::run::{checked, ended, measure_with, say_faults};
 use crate::cli::sink::{self, Sink};
-use crate::cli::{finish, outputs};
+use crate::cli::{outputs, program, words};
 use crate::compat::hackbench::{self, Fifo, Options, Request, UsageError};
 use crate::host::Host;
 use crate::plan::{Overrides, Plan, PlanError};
@@ -24,9 +24,7 @@ use std::process::ExitCode;
 
 /// `schedload-hackbench`; `args` begin with the program's name.
 pub fn hackbench_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let text = |arg: OsString| arg.to_string_lossy().into_owned();
-    let args: Vec<String> = args.into_iter().skip(1).map(text).collect();
-    finish(hackbench(&args))
+    program(args, |args| hackbench(words(args).get(1..).unwrap_or_default()))
 }
 
 fn hackbench(args: &[String]) -> Result<Exit, Error> {

@@ -149,6 +149,7 @@ fn limits(limits: &Limits) -> String {
         format!("{used} of {max} used")
     };
     let tasks = &limits.system_tasks;
+    row("size of a file", limits.file_bytes.map(soft), "RLIMIT_FSIZE (bytes), ulimit -f");
     row("open files", limits.open_files.map(soft), "RLIMIT_NOFILE, ulimit -n");
     row("tasks of the user", limits.user_tasks.map(soft), "RLIMIT_NPROC, ulimit -u");
     let file = from_group(&limits.cgroup_tasks);

@@ -31,6 +31,7 @@ pub use schbench::schbench_main;
 
 use crate::plan::PlanError;
 use crate::profile::catalogue::{self, Builtin, LoadError};
+use crate::sys::signal;
 use clap::ArgMatches;
 use error::Error;
 use sink::WriteError;
@@ -40,33 +41,34 @@ use std::process::ExitCode;
 
 /// `schedload`; `args` begin with the program's name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let args: Vec<OsString> = args.into_iter().collect();
-    finish(front_door(&args))
+    program(args, front_door)
 }
 
 /// `schedload-PROFILE`: what `schedload run PROFILE` does.
 pub fn profile_main(profile: &str, args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let args: Vec<OsString> = args.into_iter().collect();
-    finish(standalone(profile, profile, &args))
+    program(args, |args| standalone(profile, profile, args))
 }
 
 /// `schedload-PROFILE VARIANT`: what `schedload run VARIANT` does, where the words of a parameter
 /// of the profile are profiles of their own. Without a VARIANT it is the profile itself.
 pub fn variants_main(profile: &str, args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let mut args: Vec<OsString> = args.into_iter().collect();
+    program(args, |args| variants(profile, args))
+}
+
+fn variants(profile: &str, args: &[OsString]) -> Result<Exit, Error> {
     let variants = catalogue::find(profile).map(Builtin::variants).unwrap_or_default();
     let named = args.get(1).and_then(|arg| arg.to_str());
     let variant = named.filter(|arg| !arg.starts_with('-')).map(str::to_owned);
     let Some(variant) = variant else {
-        return finish(standalone(profile, profile, &args));
+        return standalone(profile, profile, args);
     };
     if !variants.contains(&variant) {
         let known = variants.join(", ");
-        let message = format!("`{variant}` is none of {known}");
-        return finish(Err(Error::Usage(message)));
+        return Err(Error::Usage(format!("`{variant}` is none of {known}")));
     }
+    let mut args = args.to_vec();
     args.remove(1);
-    finish(standalone(profile, &variant, &args))
+    standalone(profile, &variant, &args)
 }
 
 fn front_door(args: &[OsString]) -> Result<Exit, Error> {
@@ -116,9 +118,19 @@ fn completions(matches: &ArgMatches) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// Says what went wrong and gives the exit code.
-fn finish(result: Result<Exit, Error>) -> ExitCode {
-    match result {
+/// The arguments as the stand-ins for other programs take them.
+fn words(args: &[OsString]) -> Vec<String> {
+    args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect()
+}
+
+/// What every program does with its arguments: says what went wrong and gives the exit code.
+fn program(
+    args: impl IntoIterator<Item = OsString>,
+    run: impl FnOnce(&[OsString]) -> Result<Exit, Error>,
+) -> ExitCode {
+    signal::have_full_files_told();
+    let args: Vec<OsString> = args.into_iter().collect();
+    match run(&args) {
         Ok(exit) => exit.into(),
         Err(error) => {
             let exit = error.exit();

@@ -11,7 +11,7 @@ use crate::cli::hackbench::{messages, seed};
 use crate::cli::progress::{Line, Show};
 use crate::cli::run::{checked, ended, measure_with, say_faults};
 use crate::cli::sink::{self, Sink};
-use crate::cli::{finish, outputs};
+use crate::cli::{outputs, program, words};
 use crate::compat::schbench::{self, Options, Request, UsageError};
 use crate::compat::schbench_lines::{self as lines, Header, OF_LATENCIES, OF_RPS, Samples};
 use crate::host::Host;
@@ -32,9 +32,7 @@ const S: u64 = 1_000_000_000;
 
 /// `schedload-schbench`; `args` begin with the program's name.
 pub fn schbench_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let text = |arg: OsString| arg.to_string_lossy().into_owned();
-    let args: Vec<String> = args.into_iter().map(text).collect();
-    finish(run(&args))
+    program(args, |args| run(&words(args)))
 }
 
 fn run(args: &[String]) -> Result<Exit, Error> {

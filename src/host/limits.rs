@@ -30,6 +30,7 @@ impl Limits {
         let user_tasks = limit(&limits, "Max processes");
         let counts = |limit: &Limit| !rights.any_number_of_tasks && limit.soft != u64::MAX;
         Limits {
+            file_bytes: limit(&limits, "Max file size"),
             open_files: limit(&limits, "Max open files"),
             user_tasks_used: user_tasks
                 .filter(counts)
@@ -96,9 +97,13 @@ fn tasks_of_user(root: &Root, wanted: u32) -> Option<u64> {
     Some(processes.filter_map(threads).sum())
 }
 
-/// Why a user can surely make no cgroup below a directory: it is somebody else's. What a group or
-/// a capability allows shows only when it is tried.
+/// Why a user can surely make no cgroup below a directory: it is not to be seen, or somebody
+/// else's. What a group or a capability allows shows only when it is tried.
 fn barred(root: &Root, directory: &str, user: u32) -> Option<String> {
+    // The kernel says where cgroups are mounted, whatever is mounted over that.
+    if let Reading::Absent(absence) = root.text(&format!("{directory}/cgroup.controllers")) {
+        return Some(format!("{}: {}", absence.state, absence.reason));
+    }
     let (owner, mode) = root.owner(directory)?;
     let may = user == 0 || (owner == user && mode & 0o200 != 0) || mode & 0o022 != 0;
     (!may).then(|| {

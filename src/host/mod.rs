@@ -141,6 +141,9 @@ pub struct Fact {
 /// What this process may use. `None`: no limit known.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
+    /// RLIMIT_FSIZE (bytes), which holds for shared memory too.
+    #[serde(default)]
+    pub file_bytes: Option<Limit>,
     /// Soft and hard RLIMIT_NOFILE.
     pub open_files: Option<Limit>,
     /// RLIMIT_NPROC, and the tasks of this user that count against it already.

@@ -72,9 +72,12 @@ fn a_small_guest() {
     assert_eq!(cycle_counter_trusted(&host).value(), None);
     let expected = Limits {
         cgroup_v2: host.limits.cgroup_v2.clone(),
-        cgroup_v2_barred: None,
+        cgroup_v2_barred: Some(
+            "absent: there is no /sys/fs/cgroup/unified/cgroup.controllers".to_owned(),
+        ),
         cgroup_v2_controllers: None,
         user_tasks_used: None,
+        file_bytes: None,
         open_files: Some(Limit { soft: 1024, hard: u64::MAX }),
         user_tasks: Some(Limit { soft: 96365, hard: 96366 }),
         user_tasks_enforced: false,

@@ -365,7 +365,7 @@ pub struct Needs {
 /// A limit that leaves room for the need.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckedLimit {
-    /// Which need: `tasks`, `open files`, `memory`, `mappings`.
+    /// Which need: `tasks`, `open files`, `memory`, `shared memory`, `mappings`.
     pub need: String,
     pub max: u64,
     /// `RLIMIT_NOFILE`, or the file that holds it.

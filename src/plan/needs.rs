@@ -40,8 +40,7 @@ pub(super) fn of(plan: &Plan) -> Needs {
     // A leader makes the channels of the copies that share an address space, forks their tasks, and
     // closes them before the next.
     let open_copies = spaces.first().map_or(0, |space| space.copies.len() as u64);
-    let mut memory_bytes = Layout::new(plan.layout_spec(PAGE_BYTES)).bytes as u64;
-    memory_bytes = memory_bytes.saturating_add(regions::bytes(plan));
+    let mut memory_bytes = recording_bytes(plan).saturating_add(regions::bytes(plan));
     memory_bytes += copies * plan.syncs.iter().map(SyncPlan::own_bytes).sum::<u64>();
     for team in &plan.teams {
         let tasks = u64::from(team.size) * copies;
@@ -59,6 +58,11 @@ pub(super) fn of(plan: &Plan) -> Needs {
         mappings: MAPPINGS_RESERVE + MAPPINGS_PER_THREAD * threads + regions::mappings(plan),
         limits: Vec::new(),
     }
+}
+
+/// What is shared by all tasks, in one file of memory.
+fn recording_bytes(plan: &Plan) -> u64 {
+    Layout::new(plan.layout_spec(PAGE_BYTES)).bytes as u64
 }
 
 /// The threads of an address space.
@@ -83,6 +87,7 @@ pub(super) fn check(plan: &mut Plan, host: &Host, refusals: &mut Vec<Refusal>) {
     let raised = checking.open_files(needs.open_files);
     checking.tasks(needs.tasks + thread_hosts(plan) + TASKS_RESERVE);
     checking.memory(needs.memory_bytes, regions::bytes(plan));
+    checking.shared_memory(recording_bytes(plan));
     checking.mappings(needs.mappings);
     plan.needs.limits = checking.checked;
     regions::check(plan, &host.limits, refusals);
@@ -117,7 +122,7 @@ impl Checking<'_> {
         // Of available memory what others use is left out already.
         let verb = if used > 0 || of == "memory" { "leaves" } else { "allows" };
         let shown = |n: u64| match of {
-            "memory" => unit::bytes(n as f64),
+            "memory" | "shared memory" => unit::bytes(n as f64),
             _ => n.to_string(),
         };
         let (mut has, mut wants) = (shown(max), shown(need));
@@ -209,6 +214,15 @@ impl Checking<'_> {
             let raised = used.saturating_add(need);
             let help = format!("raise it as root: `echo {raised} > {file}`{of_regions}");
             self.holds(need, Bound { of: "memory", name: file, max: *max, used: *used, help });
+        }
+    }
+
+    /// It is a file to the kernel (fs/attr.c, inode_newsize_ok, v6.12).
+    fn shared_memory(&mut self, need: u64) {
+        if let Some(limit) = self.limits.file_bytes.filter(|limit| limit.soft != u64::MAX) {
+            let (max, help) = (limit.soft, "raise it with `ulimit -f unlimited`".to_owned());
+            let of = "shared memory";
+            self.holds(need, Bound { of, name: "RLIMIT_FSIZE", max, used: 0, help });
         }
     }
 

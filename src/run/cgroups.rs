@@ -63,7 +63,7 @@ impl Cgroups {
                 Errno(libc::EBUSY) => "children get controllers only of a cgroup without processes",
                 _ => "enabling controllers for the cgroups of instances",
             };
-            RunError::System { what: format!("{what}: {}", path.display()), errno }
+            RunError::Cgroup { what: format!("{what}: {}", path.display()), errno }
         })?;
         self.enabled = Some((own.to_owned(), needed));
         Ok(())
@@ -86,7 +86,7 @@ fn needed(own: &Path, plans: &[CgroupPlan]) -> Vec<&'static str> {
 }
 
 fn failed(path: &Path) -> impl FnOnce(Errno) -> RunError {
-    RunError::system(format!("making a cgroup for an instance: {}", path.display()))
+    RunError::cgroup(format!("making a cgroup for an instance: {}", path.display()))
 }
 
 /// Files and what is written into them.

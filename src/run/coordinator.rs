@@ -299,7 +299,10 @@ impl<'a> Coordinator<'a> {
                     return Err(self.not_opened(channel, "in the leader process", errno));
                 }
                 let what = format!("the leader process could not {}", Could::words(could));
-                return Err(RunError::System { what, errno });
+                return Err(match could == Could::EnterCgroup as u32 {
+                    true => RunError::Cgroup { what, errno },
+                    false => RunError::System { what, errno },
+                });
             }
         }
         match control.failed.load(Acquire) {

@@ -85,6 +85,9 @@ pub enum RunError {
     /// A region of memory could not be had, or not as it is to be.
     #[error("placing region `{region}`: {call}: {errno}{}", areas::meaning(.call, *.errno))]
     Region { region: String, call: String, errno: Errno },
+    /// The cgroup of an instance could not be made or entered.
+    #[error("{what}: {errno}")]
+    Cgroup { what: String, errno: Errno },
     /// A task could not be made ready: its attributes, or that it exists at all.
     #[error("{}: {}: {}", .0.team, .0.call, .0.error)]
     Start(Failure),
@@ -107,6 +110,11 @@ impl RunError {
     fn system(what: impl Into<String>) -> impl FnOnce(Errno) -> RunError {
         let what = what.into();
         move |errno| RunError::System { what, errno }
+    }
+
+    fn cgroup(what: impl Into<String>) -> impl FnOnce(Errno) -> RunError {
+        let what = what.into();
+        move |errno| RunError::Cgroup { what, errno }
     }
 }
 

@@ -56,6 +56,14 @@ impl Drop for Disposition {
     }
 }
 
+/// A file that may not grow (RLIMIT_FSIZE) is an error of the write, which can be told, and not the
+/// end of the process by SIGXFSZ. Stays so, also in what is started from here: what is measured
+/// writes no files.
+pub fn have_full_files_told() {
+    // SAFETY: SIG_IGN is a valid disposition for this signal.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 /// Ignores what a terminal or a supervisor sends to a whole process group: the coordinator decides
 /// for its leader and tasks. Stays so.
 pub fn leave_stopping_to_parent() {
@@ -99,8 +107,6 @@ impl Stopping {
                 caught.push(disposition);
             }
         }
-        // A file that may not grow is then an error of the write, which can be told.
-        caught.push(Disposition::set(libc::SIGXFSZ, libc::SIG_IGN, 0)?);
         Ok(Stopping(caught))
     }
 }

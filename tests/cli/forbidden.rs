@@ -207,6 +207,28 @@ fn a_kernel_without_numa() {
 }
 
 #[test]
+fn cgroups_that_cannot_be_seen_or_made() {
+    let (_dir, path) = profile(
+        "about = \"x\"\ninstances = 2\ncgroup = {}\n\
+         [team.w]\nsize = 1\nsteps = [ { spin = \"1us\" } ]\n",
+    );
+    let line = format!("run {path}");
+    let Some(output) = mounted(&emptied(&["/sys/fs/cgroup"], &[]), &line) else {
+        return;
+    };
+    refused(&output, 4, &["gives each instance a cgroup", "cgroup"]);
+    // As containers have them.
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let v2 = mounts.lines().find(|line| line.contains(" - cgroup2 "));
+    let Some(point) = v2.and_then(|line| line.split(' ').nth(4)) else {
+        eprintln!("NOT TESTED: cgroups that are read-only: none of version 2 are mounted");
+        return;
+    };
+    let output = mounted(&format!("mount -o remount,bind,ro {point}"), &line).unwrap();
+    refused(&output, 4, &["making a cgroup for an instance", point, "Read-only"]);
+}
+
+#[test]
 fn files_of_proc_that_are_missing() {
     let (_dir, path) = sweeping("instances = 2", "");
     let files =

@@ -29,6 +29,31 @@ fn open_files() {
 }
 
 #[test]
+fn size_of_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().display();
+    let json = format!("--json {dir}/out.json");
+    for form in ["threads", "processes"] {
+        let run = format!("$SCHEDLOAD run pingpong --as {form} --duration 200ms {json}");
+        let output = shell(&format!("ulimit -f 0; {run}"));
+        refused(&output, 4, &["RLIMIT_FSIZE", "ulimit -f unlimited"]);
+    }
+    // Room enough for shared memory, and none where stdout is.
+    let full = format!("truncate -s 1G {dir}/full; ulimit -f 2097152; exec >> {dir}/full");
+    let run = format!("run pingpong --loops 10 {json}");
+    for line in [&run, "plan pingpong", "list", "show pingpong", "host", "completions bash"] {
+        let output = shell(&format!("{full}; $SCHEDLOAD {line}"));
+        refused(&output, 3, &["can not write to stdout: File too large"]);
+    }
+    let output = shell(&format!("{full}; $HACKBENCH -g 1 -f 2 -l 2"));
+    refused(&output, 3, &["can not write to stdout: File too large"]);
+    // What has room is written all the same.
+    let stored = std::fs::read(format!("{dir}/out.json")).unwrap();
+    let stored: Value = serde_json::from_slice(&stored).unwrap();
+    assert_eq!(stored["runs"][0]["end"], "done");
+}
+
+#[test]
 fn tasks() {
     // The kernel does not count the tasks of who may raise limits or administer.
     let Some(prefix) = without("sys_resource,-sys_admin") else {

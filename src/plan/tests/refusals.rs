@@ -129,6 +129,16 @@ fn limits_of_files_and_tasks() {
     );
     // A leader has the channels of one copy open at a time.
     check("processes", open_files, &[]);
+    fn file_bytes(soft: u64) -> Option<Limit> {
+        Some(Limit { soft, hard: u64::MAX })
+    }
+    check("threads", |host| host.limits.file_bytes = file_bytes(1 << 30), &[]);
+    check("threads", |host| host.limits.file_bytes = file_bytes(u64::MAX), &[]);
+    let mut host = host("core:2 pu:1");
+    host.limits.file_bytes = file_bytes(512);
+    let [refusal] = &refused(&a_thousand("threads"), &host)[..] else { panic!("one refusal") };
+    let words = "RLIMIT_FSIZE allows 512 B shared memory, and this plan needs ";
+    assert!(refusal.starts_with(words) && refusal.ends_with("`ulimit -f unlimited`"), "{refusal}");
     check("threads", |host| host.limits.user_tasks = Some(Limit { soft: 500, hard: 9999 }), &[]);
     check(
         "threads",
