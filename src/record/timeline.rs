@@ -70,6 +70,13 @@ impl Method {
     }
 }
 
+impl InstanceSample {
+    /// Whether any of its tasks was at its steps.
+    pub fn has_tasks(&self) -> bool {
+        self.tasks.iter().any(|n| *n > 0)
+    }
+}
+
 impl Pages {
     /// As many pages more, of another address space that has the region too; whose slices are
     /// whose is not told then.

@@ -230,8 +230,9 @@ mod tests {
         // Each look counts until the next, the last one for nothing.
         check(&[([2, 0], 0, 0), ([2, 0], 100, 100)], 1.0);
         check(&[([2, 0], 0, 0), ([2, 0], 100, 100), ([2, 0], 0, 0)], 0.5);
-        // Without tasks there is nothing that could be local.
+        // Without tasks there is nothing that could be local, as at the gate.
         check(&[([2, 0], 0, 0), ([0, 0], 100, 0), ([2, 0], 0, 0)], 1.0);
+        check(&[([0, 0], 0, 0), ([2, 0], 100, 100), ([2, 0], 0, 0)], 0.0);
     }
 
     #[test]
@@ -303,6 +304,7 @@ mod tests {
         check(&[([2, 0], 10, 10); 4], Ok(0.0));
         check(&[([2, 0], 11, 11); 4], Err("89 % of the memory"));
         // A look without tasks neither breaks nor makes it.
+        check(&[([0, 0], 0, 0), at_home, at_home, at_home], Ok(0.2));
         check(&[at_home, ([0, 0], 100, 100), at_home, at_home], Ok(0.0));
         check(&[([0, 0], 0, 0); 4], Err("no look found both"));
     }

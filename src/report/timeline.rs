@@ -29,7 +29,8 @@ pub struct InstanceTimeline {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeTasks {
     pub node: u32,
-    /// By look: tasks that last ran there; `None` where the instance was not seen.
+    /// By look: tasks that last ran there; `None` where the instance was not seen, and before any
+    /// of its tasks was seen at its steps.
     pub tasks: Vec<Option<u32>>,
 }
 
@@ -71,11 +72,18 @@ fn of_instance(case: &Case<'_>, instance: u32) -> InstanceTimeline {
     let samples = case.recording.timeline.samples.iter();
     let looks: Vec<Option<&InstanceSample>> =
         samples.map(|sample| sample.instances.get(instance as usize)).collect();
-    let nodes = || case.plan.nodes.iter().enumerate();
-    let tasks = nodes().map(|(at, node)| NodeTasks {
-        node: node.id.0,
-        tasks: looks.iter().map(|look| look.and_then(|look| look.tasks.get(at).copied())).collect(),
-    });
+    // Pages are looked at before the gate is opened, where no task has begun: that none is on any
+    // node then says nothing about the run.
+    let begun = looks.iter().position(|look| look.is_some_and(InstanceSample::has_tasks));
+    let begun = begun.unwrap_or(looks.len());
+    let tasks_on = |node: usize| {
+        let of = |(at, look): (usize, &Option<&InstanceSample>)| {
+            look.filter(|_| at >= begun)?.tasks.get(node).copied()
+        };
+        looks.iter().enumerate().map(of).collect()
+    };
+    let nodes = case.plan.nodes.iter().enumerate();
+    let tasks = nodes.map(|(at, node)| NodeTasks { node: node.id.0, tasks: tasks_on(at) });
     InstanceTimeline {
         instance,
         tasks: tasks.collect(),
@@ -131,6 +139,25 @@ mod tests {
         assert!(area.reason.as_ref().unwrap().starts_with("no permission: move_pages"));
         assert_eq!(second.regions[1].pages[1].pages, [Some(0), Some(0), None]);
         assert_eq!(second.regions[1].reason, None);
+    }
+
+    #[test]
+    fn tasks_are_counted_from_when_they_were_seen() {
+        let check = |seen: [u32; 4], expected: [Option<u32>; 4]| {
+            let mut recording = made::two_instances();
+            recording.timeline.samples.truncate(4);
+            for (sample, n) in recording.timeline.samples.iter_mut().zip(seen) {
+                sample.instances[0].tasks = vec![0, n];
+            }
+            let plan = made::two_instances_plan();
+            let report = Report::judge(&plan, &fixture::host(), &[recording]);
+            let timeline = report.runs[0].timeline.as_ref().unwrap();
+            assert_eq!(timeline.instances[0].tasks[1].tasks, expected, "{seen:?}");
+            assert_eq!(timeline.instances[0].regions[0].pages[0].pages[0], Some(100));
+        };
+        check([0, 0, 2, 0], [None, None, Some(2), Some(0)]);
+        check([1, 2, 0, 0], [Some(1), Some(2), Some(0), Some(0)]);
+        check([0; 4], [None; 4]);
     }
 
     #[test]

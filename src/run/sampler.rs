@@ -19,6 +19,9 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Time between two looks (ns).
 const INTERVAL_NS: u64 = 250_000_000;
+/// The same right behind the gate, until tasks of all instances were seen at their steps, but not
+/// for longer than the other: else it would not be known for so long where they began.
+const BEGIN_NS: u64 = 4_000_000;
 /// A look that took long puts the next one off, so that looking takes at most one part in so many
 /// of the coordinator's time: numa_maps goes over all page tables.
 const COST_PARTS: u64 = 100;
@@ -118,8 +121,10 @@ impl<'a> Sampler<'a> {
         let cpu_ns = clock::thread_cpu_ns();
         let now = clock::monotonic_ns();
         self.residence.look_begins();
-        let instances = (0..self.plan.instances).map(|instance| self.instance(instance)).collect();
+        let instances: Vec<InstanceSample> =
+            (0..self.plan.instances).map(|instance| self.instance(instance)).collect();
         let at_ns = self.gate_ns.map_or(0, |gate_ns| now - gate_ns);
+        let have_begun = instances.iter().all(InstanceSample::has_tasks);
         self.timeline.samples.push(Sample { at_ns, instances });
         if self.timeline.samples.len() >= LOOKS_MAX {
             let mut keep = false;
@@ -130,7 +135,11 @@ impl<'a> Sampler<'a> {
             self.timeline.interval_ns *= 2;
         }
         let cost_ns = clock::thread_cpu_ns() - cpu_ns;
-        self.next_ns = now + self.timeline.interval_ns.max(cost_ns * COST_PARTS);
+        let interval_ns = match have_begun || at_ns >= INTERVAL_NS {
+            true => self.timeline.interval_ns,
+            false => BEGIN_NS,
+        };
+        self.next_ns = now + interval_ns.max(cost_ns * COST_PARTS);
         self.timeline.cost_ns += cost_ns;
     }
 
@@ -148,11 +157,12 @@ impl<'a> Sampler<'a> {
                 tasks[node] += 1;
             }
         }
-        if tasks.iter().any(|n| *n > 0) {
+        let regions = (0..self.plan.memory.len()).map(|at| self.region(instance, at)).collect();
+        let sample = InstanceSample { tasks, regions };
+        if sample.has_tasks() {
             self.charges.look(instance as usize);
         }
-        let regions = (0..self.plan.memory.len()).map(|at| self.region(instance, at)).collect();
-        InstanceSample { tasks, regions }
+        sample
     }
 
     /// The process of an address space as move_pages and /proc know it; 0 for our own.
