@@ -62,7 +62,7 @@ fn locks() -> Table<'static> {
         names: sync::lock::KINDS.iter().map(|kind| kind.name).collect(),
         dir: "src/step/sync/lock/",
         ending: ".rs",
-        others: &[("mod", "the rows")],
+        others: &[("mod", "the rows"), ("parking", "what locks of parking_lot have in common")],
     }
 }
 

@@ -7,13 +7,14 @@
 
 mod futex;
 mod mutex;
+mod parking;
 mod per_cpu;
 mod rwlock;
 
 #[cfg(test)]
 mod conformance;
 
-use super::{Hitch, Note, Scope, Visit, Visitor, Wait};
+use super::{Hitch, Scope, Visit, Visitor, Wait};
 use crate::sys::Shared;
 
 /// A table of locks of any kind.
@@ -166,12 +167,3 @@ impl Locks<'_> {
 
 /// Notes of locks whose owner does not know who sleeps: of one round only.
 const ROUND: u32 = 0;
-
-/// What a task that had to wait for a lock of parking_lot waited like. It cannot tell whether it
-/// slept; its note, if it is newer than the wait, says that it was woken.
-fn woken(note: Option<Note>) -> Wait {
-    match note {
-        Some(_) => Wait::Slept(note),
-        None => Wait::Spun,
-    }
-}

@@ -1,22 +1,19 @@
 //! parking_lot's reader-writer lock.
 //!
 //! Readers give it back side by side, so that their notes may be mixed; the slip tells. Must not
-//! know: whether a wait slept; parking_lot does not tell.
+//! know: who waits, and how.
 
-use super::super::slip::{self, Slip};
 use super::super::{Note, Wait};
-use super::{Form, Locks, Mode, Opening, ROUND, woken};
+use super::parking::Waiters;
+use super::{Form, Locks, Mode, Opening};
 use crate::sys::lock::RwLock;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// On cache lines of its own.
 #[derive(Default)]
 #[repr(align(64))]
 struct Lock {
     lock: RwLock,
-    waiting: AtomicU32,
-    slip: Slip,
+    waiters: Waiters,
 }
 
 pub(super) const OWN_BYTES: usize = size_of::<Lock>();
@@ -31,7 +28,7 @@ pub(super) fn open<'a>(opening: &Opening<'a>) -> Locks<'a> {
 impl Table {
     #[inline]
     pub(super) fn try_lock(&self, which: u32, mode: Mode) -> bool {
-        let lock = &self.0[which as usize].lock;
+        let Lock { lock, .. } = &self.0[which as usize];
         match mode {
             Mode::Read => lock.try_read(),
             Mode::Write => lock.try_write(),
@@ -39,22 +36,17 @@ impl Table {
     }
 
     pub(super) fn lock(&self, which: u32, mode: Mode) -> Wait {
-        let Lock { lock, waiting, slip } = &self.0[which as usize];
-        waiting.fetch_add(1, Relaxed);
-        match mode {
+        let Lock { lock, waiters } = &self.0[which as usize];
+        waiters.lock(|| match mode {
             Mode::Read => lock.read(),
             Mode::Write => lock.write(),
-        }
-        waiting.fetch_sub(1, Relaxed);
-        woken(slip::take(slip, ROUND))
+        })
     }
 
     #[inline]
     pub(super) fn unlock(&self, which: u32, mode: Mode, note: impl FnOnce() -> Note) {
-        let Lock { lock, waiting, slip } = &self.0[which as usize];
-        if waiting.load(Relaxed) > 0 {
-            slip::put(slip, note(), ROUND);
-        }
+        let Lock { lock, waiters } = &self.0[which as usize];
+        waiters.note(note);
         match mode {
             Mode::Read => lock.unlock_read(),
             Mode::Write => lock.unlock_write(),
