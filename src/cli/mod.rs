@@ -29,8 +29,10 @@ pub use exit::Exit;
 pub use hackbench::hackbench_main;
 pub use schbench::schbench_main;
 
+use crate::base::nearest::nearest;
 use crate::plan::PlanError;
 use crate::profile::catalogue::{self, Builtin, LoadError};
+use crate::profile::{Param, ParamValue, Profile};
 use crate::sys::signal;
 use clap::ArgMatches;
 use error::Error;
@@ -64,11 +66,25 @@ fn variants(profile: &str, args: &[OsString]) -> Result<Exit, Error> {
     };
     if !variants.contains(&variant) {
         let known = variants.join(", ");
-        return Err(Error::Usage(format!("`{variant}` is none of {known}")));
+        let help = meant(&catalogue::load(profile)?, &variant, &variants);
+        return Err(Error::Usage(format!("`{variant}` is none of {known}{help}")));
     }
     let mut args = args.to_vec();
     args.remove(1);
     standalone(profile, &variant, &args)
+}
+
+/// What a word may be that is no variant: of another parameter, or one of them mistyped.
+fn meant(profile: &Profile, word: &str, variants: &[String]) -> String {
+    let has = |param: &&Param| match &param.value {
+        ParamValue::Word { choices, .. } => choices.iter().any(|choice| choice.word == word),
+        ParamValue::Number { .. } => false,
+    };
+    let near = match profile.params.iter().find(has) {
+        Some(param) => Some(format!("--{} {word}", param.name)),
+        None => nearest(word, variants.iter().map(String::as_str)).map(str::to_owned),
+    };
+    near.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
 }
 
 fn front_door(args: &[OsString]) -> Result<Exit, Error> {

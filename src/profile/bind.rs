@@ -149,6 +149,10 @@ impl Param {
                     return Ok(Setting::Word(text.to_owned()));
                 }
                 let words: Vec<&str> = choices.iter().map(|choice| choice.word.as_str()).collect();
+                // As `test` of the profile `numa04`, which is called by its word.
+                if let [only] = words[..] {
+                    return Err(self.error(text, &format!("can only be {only} in this profile")));
+                }
                 let near = nearest(text, words.iter().copied());
                 let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
                 Err(self.error(text, &format!("must be one of {}{near}", words.join(", "))))
@@ -289,6 +293,9 @@ mod tests {
         assert_eq!(set("futex"), Ok(Setting::Word("futex".into())));
         let wanted = "kind = pip: must be one of pipe, futex; did you mean `pipe`?";
         assert_eq!(set("pip"), Err(wanted.into()));
+        let one = Param::word("test", "numa04").choices(["numa04"]);
+        let error = one.parse_override("numa05", &facts).unwrap_err().message;
+        assert_eq!(error, "test = numa05: can only be numa04 in this profile");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Bad command lines and bad profiles: refused before anything runs, with exit code 2 and what
 //! would help.
 
-use crate::{profile, refused, schedload};
+use crate::{profile, program, refused, schedload};
+
+const NUMA: &str = env!("CARGO_BIN_EXE_schedload-numa");
 
 #[test]
 fn command_lines() {
@@ -27,6 +29,18 @@ fn command_lines() {
     check("report no-such-file", &["no-such-file", "No such file"]);
     check("report", &["FILE"]);
     check("show hackbnech", &["did you mean `hackbench`"]);
+}
+
+#[test]
+fn words_that_are_no_variant() {
+    let check = |line: &str, words: &[&str]| {
+        refused(&program(NUMA, &format!("{line} --allow-single-node")), 2, words);
+    };
+    check("nmua04", &["`nmua04` is none of numa01,", "did you mean `numa04`?"]);
+    check("worst", &["`worst` is none of numa01,", "did you mean `--arm worst`?"]);
+    check("whatever", &["`whatever` is none of numa01,"]);
+    check("numa04 --sweep test=numa01", &["test = numa01: can only be numa04 in this profile"]);
+    check("numa04 --sweep arm=wurst", &["arm = wurst: must be one of free, best, worst"]);
 }
 
 #[test]
