@@ -351,10 +351,12 @@ impl<'a> Coordinator<'a> {
         let mut ended = Ended::TimeUp;
         if self.plan.warmup_ns > 0 {
             ended = self.wait(Some(self.plan.warmup_ns), tasks);
-            if let Ended::Interrupted(signal) = ended {
-                return Err(RunError::Interrupted(signal));
+            match ended {
+                Ended::TimeUp => self.set_phase(Phase::Window),
+                Ended::Interrupted(signal) => return Err(RunError::Interrupted(signal)),
+                // There is no window then.
+                _ => {}
             }
-            self.set_phase(Phase::Window);
         }
         if let Ended::TimeUp = ended {
             ended = self.wait(self.plan.duration_ns, tasks);

@@ -227,6 +227,22 @@ fn what_was_measured_before_the_leader_was_killed_is_reported() {
 }
 
 #[test]
+fn a_run_that_ends_in_its_warm_up_has_no_window() {
+    let line = "run pingpong --as processes --kind futex --warmup 10min --duration 1s --json -";
+    let child = start(SCHEDLOAD, line);
+    let processes = await_tasks(&child, 2);
+    await_some("the warm-up", || processes.last().filter(|&&pid| has_switched(pid, 100)));
+    kill("-KILL", *processes.last().unwrap());
+    let output = end(child, &processes);
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let run = &document["runs"][0];
+    assert_eq!(run["window_s"], 0.0);
+    let rate = &run["metrics"]["round_trips_per_s"];
+    assert!(rate["value"].is_null() && rate["reason"].is_string(), "{rate}");
+}
+
+#[test]
 fn a_run_under_nohup_outlives_its_terminal() {
     let mut command = Command::new("nohup");
     command.args([SCHEDLOAD, "run", "pingpong", "--duration", "1s", "--json", "-"]);

@@ -86,6 +86,8 @@ impl Coordinator<'_> {
         let busy = BusyTimes::read(&Root::default()).since(&self.busy);
         let window = &self.memory.control().window;
         let (begin, end) = (window.begin.load(Relaxed), window.end.load(Relaxed));
+        // It has not begun where the run ended in the warm-up.
+        let window_ticks = if begin == 0 { 0 } else { end.saturating_sub(begin) };
         let ids = roster::task_ids(self.plan);
         let Seen { timeline, vmstat, scan_seq, cgroups } =
             self.sampler.take().map(Sampler::end).unwrap_or_default();
@@ -97,7 +99,7 @@ impl Coordinator<'_> {
         }
         Recording {
             elapsed_ns,
-            window_ns: self.pace.clock.ns(end.saturating_sub(begin)),
+            window_ns: self.pace.clock.ns(window_ticks),
             cpu: used.map(|it| CpuTime { user_ns: it.user_ns, sys_ns: it.sys_ns }),
             start_ns: self.start_ns,
             end: self.end.clone(),
