@@ -5,7 +5,8 @@
 
 use crate::output::{Options, OutputError};
 use crate::report::{
-    Arrivals, InstanceBlocks, Latency, Migrations, Report, Run, Share, Sourced, SyncRow,
+    Arrivals, InstanceBlocks, InstanceCounts, Latency, Migrations, Report, Run, Share, Sourced,
+    SyncRow,
 };
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -245,6 +246,7 @@ fn residency(lines: &mut Lines, run: &Run) {
             let key = format!("{path}.memory.{}.node{}", region.region, region.node);
             lines.known(key, region.share);
         }
+        instance.counts.iter().for_each(|it| instance_counts(lines, &path, it));
     }
     let mut of = |what: &str, all: &[Share]| {
         for one in all {
@@ -256,6 +258,28 @@ fn residency(lines: &mut Lines, run: &Run) {
     of("node", &run.residency.nodes);
     of("llc", &run.residency.llcs);
     of("cpu", &run.residency.cpus);
+}
+
+fn instance_counts(lines: &mut Lines, path: &str, it: &InstanceCounts) {
+    for (key, n) in [
+        ("wakeups", it.wakeups),
+        ("cross_node_wakeups", it.cross_node_wakeups),
+        ("pulled_llc", it.pulled_llc),
+        ("pulled_node", it.pulled_node),
+        ("migrations", it.migrations),
+        ("returned_10ms", it.returned_10ms),
+        ("returned_100ms", it.returned_100ms),
+    ] {
+        lines.put(format!("{path}.{key}"), n);
+    }
+    for (key, share) in [
+        ("cross_node_wakeup_share", &it.cross_node_wakeup_share),
+        ("pulled_llc_share", &it.pulled_llc_share),
+        ("pulled_node_share", &it.pulled_node_share),
+        ("returned_share", &it.returned_share),
+    ] {
+        lines.known(format!("{path}.{key}"), share.value);
+    }
 }
 
 /// The timeline itself is for JSON: it would be a line for each look and node.

@@ -3,10 +3,10 @@
 //! Must not know: how the run was made; it is told what the memory cannot say.
 
 use super::layout::Layout;
-use super::memory::{Kernel, Memory, TaskState};
+use super::memory::{Kernel, Memory, TaskSlot, TaskState};
 use super::recording::{
     Begun, KernelCounts, Messages, Migrations, MovedBytes, Paced, PerPhase, Series, SeriesKind,
-    SyncRecord, TaskRecord, TeamRecord,
+    SyncRecord, TaskRecord, TeamRecord, Wakeups,
 };
 use crate::base::bucket::BUCKETS;
 use crate::base::{CpuId, NodeId, Reading, State};
@@ -114,27 +114,15 @@ fn counts(memory: &Memory, series: usize) -> Vec<u64> {
 pub fn teams(memory: &Memory, teams: &[TeamId], clock: Clock) -> Vec<TeamRecord> {
     let shards = || 0..memory.layout.shard_cpus.len();
     let one = |(team, id): (usize, &TeamId)| {
-        let mut migrations = Migrations::default();
-        let mut unstamped = 0;
-        for shard in shards() {
-            let shard = memory.team_shard(shard, team);
-            add_all(&mut migrations.across_sleep, &shard.across_sleep);
-            add_all(&mut migrations.while_running, &shard.while_running);
-            migrations.returned_10ms += shard.returned_10ms.load(Relaxed);
-            migrations.returned_100ms += shard.returned_100ms.load(Relaxed);
-            migrations.pulled_llc += shard.pulled_llc.load(Relaxed);
-            migrations.pulled_node += shard.pulled_node.load(Relaxed);
-            unstamped += shard.unstamped.load(Relaxed);
-        }
+        let unstamped = |shard| memory.team_shard(shard, team).unstamped.load(Relaxed);
         let time = |shard| clock.ns(memory.team_shard(shard, team).residency.load(Relaxed));
         let residency = shards().map(|shard| (memory.layout.shard_cpus[shard], time(shard)));
         TeamRecord {
             name: id.name.clone(),
             size: id.size,
             background: id.background,
-            migrations,
             residency: residency.filter(|&(_, ns)| ns > 0).collect(),
-            found_ready_unstamped: unstamped,
+            found_ready_unstamped: shards().map(unstamped).sum(),
         }
     };
     teams.iter().enumerate().map(one).collect()
@@ -151,12 +139,6 @@ pub fn instances(memory: &Memory, clock: Clock) -> Vec<Vec<(u32, u64)>> {
     (0..memory.layout.spec.n_instances).map(of).collect()
 }
 
-fn add_all(sums: &mut [u64; 5], counters: &[AtomicU64; 5]) {
-    for (sum, counter) in sums.iter_mut().zip(counters) {
-        *sum += counter.load(Relaxed);
-    }
-}
-
 /// Each task over its life.
 pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord> {
     let one = |(number, id): (usize, &TaskId)| {
@@ -167,6 +149,8 @@ pub fn tasks(memory: &Memory, tasks: &[TaskId], clock: Clock) -> Vec<TaskRecord>
             index: id.index,
             checked_out: slot.state.load(Relaxed) == TaskState::CheckedOut as u32,
             messages: Messages { sent: per_phase(&slot.sent), received: per_phase(&slot.received) },
+            woken: wakeups(slot),
+            migrations: migrations(slot),
             ready_ns: slot.ready.iter().map(|time| time.load(Relaxed)).sum(),
             ready_delay_ns: slot.ready_delay.load(Relaxed),
             blocks: blocks(memory, number, clock),
@@ -202,6 +186,25 @@ pub fn syncs(memory: &Memory, tasks: &[TaskId], objects: &[Vec<u32>]) -> Vec<Syn
         }
     }
     records
+}
+
+fn wakeups(slot: &TaskSlot) -> Wakeups {
+    Wakeups {
+        total: slot.woken.load(Relaxed),
+        cross_node: slot.woken_cross_node.load(Relaxed),
+        pulled_llc: slot.pulled_llc.load(Relaxed),
+        pulled_node: slot.pulled_node.load(Relaxed),
+    }
+}
+
+fn migrations(slot: &TaskSlot) -> Migrations {
+    let loaded = |counters: &[AtomicU64; 5]| counters.each_ref().map(|it| it.load(Relaxed));
+    Migrations {
+        across_sleep: loaded(&slot.across_sleep),
+        while_running: loaded(&slot.while_running),
+        returned_10ms: slot.returned_10ms.load(Relaxed),
+        returned_100ms: slot.returned_100ms.load(Relaxed),
+    }
 }
 
 fn blocks(memory: &Memory, task: usize, clock: Clock) -> Option<[u64; 2]> {

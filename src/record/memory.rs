@@ -101,8 +101,8 @@ plain! {
         /// The same of its first step, and when that was (ticks).
         pub first_cpu: AtomicU32,
         pub begun: AtomicU64,
-        /// User and system time that it had used when it was ready (ns).
-        pub ready: [AtomicU64; 2],
+        /// How long it had waited for a CPU when it was ready (ns), if it had memory to touch.
+        pub ready_delay: AtomicU64,
         /// How often it found, awake, that what it waits for has not come.
         pub spun: AtomicU64,
         /// The operation at which it waits for what only other tasks can do, plus one, and above
@@ -112,8 +112,21 @@ plain! {
         /// By [`Phase`].
         pub sent: [AtomicU64; 3],
         pub received: [AtomicU64; 3],
-        /// How long it had waited for a CPU when it was ready (ns), if it had memory to touch.
-        pub ready_delay: AtomicU64,
+        /// In the window: wakeups.
+        pub woken: AtomicU64,
+        /// In the window: wakeups from another node, and those that took it to its waker's LLC
+        /// (node) from another.
+        pub woken_cross_node: AtomicU64,
+        pub pulled_llc: AtomicU64,
+        pub pulled_node: AtomicU64,
+        /// In the window, by distance: CPU changes.
+        pub across_sleep: [AtomicU64; 5],
+        pub while_running: [AtomicU64; 5],
+        /// Those of them back to the CPU that it had left.
+        pub returned_10ms: AtomicU64,
+        pub returned_100ms: AtomicU64,
+        /// User and system time that it had used when it was ready (ns).
+        pub ready: [AtomicU64; 2],
         /// In the window: how long its first measured block took, and the last one so far (ticks,
         /// plus one; 0 without any).
         pub first_block: AtomicU64,
@@ -153,10 +166,10 @@ impl Kernel {
     pub const N: usize = Kernel::NumaFaults as usize + 1;
 }
 
-/// What each message writes is on one cache line.
+/// What each message and each wakeup writes is on one cache line.
 const _: () = assert!(
     offset_of!(TaskSlot, waits_at) / 64
-        == (offset_of!(TaskSlot, received) + size_of::<[AtomicU64; 3]>() - 1) / 64
+        == (offset_of!(TaskSlot, woken) + size_of::<AtomicU64>() - 1) / 64
 );
 
 /// Bits of the operation in [`TaskSlot::waits_at`].
@@ -229,13 +242,6 @@ pub type MovedOnNode = [AtomicU64; 5];
 plain! {
     /// What the tasks of a team did on one CPU.
     pub struct TeamShard {
-        /// By distance.
-        pub across_sleep: [AtomicU64; 5],
-        pub while_running: [AtomicU64; 5],
-        pub returned_10ms: AtomicU64,
-        pub returned_100ms: AtomicU64,
-        pub pulled_llc: AtomicU64,
-        pub pulled_node: AtomicU64,
         /// Ticks of the window for which tasks had this CPU as their last one.
         pub residency: AtomicU64,
         pub negative: AtomicU64,

@@ -278,6 +278,10 @@ impl<'a> Recorder<'a> {
     fn woken(&mut self, stamp: Stamp, cpu: u32, now: u64) {
         let moved = cpu != self.last_cpu;
         let relation = self.shared.relation(stamp.cpu, cpu);
+        add(&self.slot.woken, 1);
+        if relation == Relation::CrossNode {
+            add(&self.slot.woken_cross_node, 1);
+        }
         let cell = relation as usize * 2 + usize::from(moved);
         self.record(cpu, self.layout.wakeup[cell], stamp.ticks, now);
         if moved {
@@ -415,12 +419,11 @@ impl<'a> Recorder<'a> {
     fn note_pulled(&self, waker: u32, cpu: u32) {
         let place = |cpu| self.shared.cpu_shard(cpu).place;
         let (from, waker, to) = (place(self.last_cpu), place(waker), place(cpu));
-        let shard = self.team_shard(cpu);
         if to.llc == waker.llc && from.llc != to.llc {
-            shard.pulled_llc.fetch_add(1, Relaxed);
+            add(&self.slot.pulled_llc, 1);
         }
         if to.node == waker.node && from.node != to.node {
-            shard.pulled_node.fetch_add(1, Relaxed);
+            add(&self.slot.pulled_node, 1);
         }
     }
 
@@ -429,18 +432,17 @@ impl<'a> Recorder<'a> {
     #[inline(never)]
     fn migrated(&mut self, since: Since, cpu: u32, now: u64) {
         if self.phase() == Phase::Window {
-            let shard = self.team_shard(cpu);
+            let slot = self.slot;
             let distance = self.shared.relation(self.last_cpu, cpu) as usize;
             match since {
-                Since::Running => shard.while_running[distance].fetch_add(1, Relaxed),
-                Since::Sleeping => shard.across_sleep[distance].fetch_add(1, Relaxed),
-            };
+                Since::Running => add(&slot.while_running[distance], 1),
+                Since::Sleeping => add(&slot.across_sleep[distance], 1),
+            }
             if self.migrated_at != 0 {
                 let away = now.saturating_sub(self.migrated_at);
                 if self.left_cpu == cpu && away <= self.shared.ticks_100ms {
-                    shard.returned_100ms.fetch_add(1, Relaxed);
-                    let soon = u64::from(away <= self.shared.ticks_10ms);
-                    shard.returned_10ms.fetch_add(soon, Relaxed);
+                    add(&slot.returned_100ms, 1);
+                    add(&slot.returned_10ms, u64::from(away <= self.shared.ticks_10ms));
                 }
                 self.record(cpu, self.layout.between_migrations, self.migrated_at, now);
             }

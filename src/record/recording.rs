@@ -176,7 +176,6 @@ pub struct TeamRecord {
     /// Number of tasks over all copies.
     pub size: u32,
     pub background: bool,
-    pub migrations: Migrations,
     /// Time of the window that tasks spent with this CPU as the one they last ran on (ns), summed
     /// over the tasks; CPUs without any are left out.
     pub residency: Vec<(CpuId, u64)>,
@@ -184,8 +183,19 @@ pub struct TeamRecord {
     pub found_ready_unstamped: u64,
 }
 
+/// Wakeups of a task, in the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wakeups {
+    pub total: u64,
+    /// Those whose waker was on another node than the task resumed on.
+    pub cross_node: u64,
+    /// Those that resumed in the waker's LLC (node) after the task last ran in another.
+    pub pulled_llc: u64,
+    pub pulled_node: u64,
+}
+
 /// CPU changes between two looks of a task, in the window.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Migrations {
     /// Seen between before a wait and after it, by distance; index by `Relation`, `SameCpu` unused.
     pub across_sleep: [u64; 5],
@@ -194,9 +204,6 @@ pub struct Migrations {
     /// Back on the CPU it came from within 10 ms, and within 100 ms (which includes the former).
     pub returned_10ms: u64,
     pub returned_100ms: u64,
-    /// Wakeups that resumed in the waker's LLC (node) after the wakee last ran in another.
-    pub pulled_llc: u64,
-    pub pulled_node: u64,
 }
 
 /// What the tasks of a team did at a sync object.
@@ -229,6 +236,8 @@ pub struct TaskRecord {
     /// Whether it ended by itself and its counts are complete.
     pub checked_out: bool,
     pub messages: Messages,
+    pub woken: Wakeups,
+    pub migrations: Migrations,
     /// When it began its first step (ns since the gate was opened) and on which CPU; `None` if it
     /// never did.
     pub begun: Option<Begun>,
@@ -331,6 +340,26 @@ impl std::ops::AddAssign for PerPhase {
         self.warmup += other.warmup;
         self.window += other.window;
         self.after += other.after;
+    }
+}
+
+impl std::ops::AddAssign for Wakeups {
+    fn add_assign(&mut self, other: Wakeups) {
+        self.total += other.total;
+        self.cross_node += other.cross_node;
+        self.pulled_llc += other.pulled_llc;
+        self.pulled_node += other.pulled_node;
+    }
+}
+
+impl std::ops::AddAssign for Migrations {
+    fn add_assign(&mut self, other: Migrations) {
+        for at in 0..self.across_sleep.len() {
+            self.across_sleep[at] += other.across_sleep[at];
+            self.while_running[at] += other.while_running[at];
+        }
+        self.returned_10ms += other.returned_10ms;
+        self.returned_100ms += other.returned_100ms;
     }
 }
 

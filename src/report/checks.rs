@@ -4,8 +4,8 @@
 //! report invalid. One that cannot be tested here is neither: it is listed with the reason.
 //! Must not know: what a good number is.
 
-use crate::base::{CpuId, Reading, bucket};
-use crate::record::recording::{End, Series};
+use crate::base::{CpuId, Reading, Relation, bucket};
+use crate::record::recording::{End, Series, SeriesKind, Wakeups};
 use crate::report::judge::Case;
 use crate::report::{Check, Unchecked, arrivals, sync};
 
@@ -29,6 +29,7 @@ const LAWS: &[Law] = &[
     Law { name: "tasks_checked_out", test: tasks_checked_out },
     Law { name: "messages_conserved", test: messages_conserved },
     Law { name: "receipts_explained", test: receipts_explained },
+    Law { name: "wakeups_conserved", test: wakeups_conserved },
     Law { name: "arrivals_conserved", test: arrivals_conserved },
     Law { name: "histograms_consistent", test: histograms_consistent },
     Law { name: "cpus_allowed", test: cpus_allowed },
@@ -146,6 +147,35 @@ fn receipts_explained(case: &Case<'_>) -> Outcome {
     let detail =
         format!("{wakeups} wakeups + {ready} found ready; {received} received in the window");
     holds_if(|| wakeups + ready == received, detail)
+}
+
+/// The wakeups that a team's tasks counted, of which instances have their parts, are those of its
+/// histograms; so are those across nodes.
+fn wakeups_conserved(case: &Case<'_>) -> Outcome {
+    if let Err(outcome) = need_all(case) {
+        return outcome;
+    }
+    for (team, record) in case.recording.teams.iter().enumerate() {
+        let (mut counted, mut entries) = (Wakeups::default(), [0, 0]);
+        let tasks = case.recording.tasks.iter().filter(|task| task.team == team);
+        tasks.for_each(|task| counted += task.woken);
+        for series in case.recording.series.iter().filter(|series| series.team == team) {
+            if let SeriesKind::Wakeup { relation, .. } = series.kind {
+                let n = series.count();
+                entries[0] += n;
+                entries[1] += if relation == Relation::CrossNode { n } else { 0 };
+            }
+        }
+        let counted = [counted.total, counted.cross_node];
+        if counted != entries {
+            return Broken(format!(
+                "tasks of team {} counted {} wakeups, {} across nodes; its histograms have {}, {}",
+                record.name, counted[0], counted[1], entries[0], entries[1]
+            ));
+        }
+    }
+    let Wakeups { total, cross_node, .. } = case.counts.woken;
+    Holds(format!("{total} wakeups by task, {cross_node} across nodes, as in the histograms"))
 }
 
 /// What is kept exactly beside a histogram fits its buckets.
@@ -333,6 +363,20 @@ mod tests {
     }
 
     #[test]
+    fn wakeups_that_no_task_counted() {
+        let law = "wakeups_conserved";
+        check(law, |run| run.tasks[2].woken.total += 1, "broken");
+        check(law, |run| run.tasks[3].woken.cross_node -= 1, "broken");
+        // Of another team.
+        let elsewhere = |run: &mut Recording| {
+            run.tasks[2].woken.total -= 1;
+            run.tasks[0].woken.total += 1;
+        };
+        check(law, elsewhere, "broken");
+        check(law, |run| run.tasks[3].checked_out = false, "untested");
+    }
+
+    #[test]
     fn extremes_outside_of_the_buckets() {
         let law = "histograms_consistent";
         check(law, |run| run.series[0].min = 0, "broken");
@@ -352,7 +396,7 @@ mod tests {
     #[test]
     fn more_than_the_kernel_saw() {
         let law = "own_migrations_within_kernels";
-        check(law, |run| run.teams[0].migrations.while_running[4] += 1_000_000, "broken");
+        check(law, |run| run.tasks[0].migrations.while_running[4] += 1_000_000, "broken");
         let unreadable = |run: &mut Recording| {
             run.tasks[0].kernel.nr_migrations = Reading::absent(State::Absent, "no sched file");
         };

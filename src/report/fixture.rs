@@ -12,7 +12,7 @@ use crate::plan::{
 use crate::record::Recording;
 use crate::record::recording::{
     CpuTime, End, Failure, HarnessCost, KernelCounts, Messages, Migrations, PerPhase, Series,
-    SeriesKind, TaskRecord, TeamRecord,
+    SeriesKind, TaskRecord, TeamRecord, Wakeups,
 };
 use crate::record::timeline::Timeline;
 use crate::report::{Report, fixture_sync};
@@ -176,6 +176,13 @@ fn task(team: usize, index: u32, sent: PerPhase, received: PerPhase) -> TaskReco
         index,
         checked_out: true,
         messages: Messages { sent, received },
+        woken: Wakeups::default(),
+        migrations: Migrations {
+            across_sleep: [0, 1_000, 2_050, 0, 155],
+            while_running: [0, 6, 80, 0, 2],
+            returned_10ms: 1_450,
+            returned_100ms: 2_200,
+        },
         ready_ns: 0,
         ready_delay_ns: 0,
         blocks: None,
@@ -204,14 +211,6 @@ fn team_record(name: &str, residency: &[(u32, u64)]) -> TeamRecord {
         name: name.to_owned(),
         size: 2,
         background: false,
-        migrations: Migrations {
-            across_sleep: [0, 2_000, 4_100, 0, 310],
-            while_running: [0, 12, 160, 0, 4],
-            returned_10ms: 2_900,
-            returned_100ms: 4_400,
-            pulled_llc: 280,
-            pulled_node: 250,
-        },
         residency: residency.iter().map(|&(cpu, ms)| (CpuId(cpu), ms * 1_000_000)).collect(),
         found_ready_unstamped: 0,
     }
@@ -249,6 +248,8 @@ pub(crate) fn recording() -> Recording {
     ];
     let phases = |warmup, window, after| PerPhase { warmup, window, after };
     let (half, none) = (phases(10_000, 90_000, 0), PerPhase::default());
+    let woken = Wakeups { total: 35_000, cross_node: 1_500, pulled_llc: 280, pulled_node: 250 };
+    let receiver = |index| TaskRecord { woken, ..task(1, index, none, half) };
     Recording {
         elapsed_ns: 2_604_512_345,
         window_ns: 2_500_000_000,
@@ -262,12 +263,7 @@ pub(crate) fn recording() -> Recording {
             team_record("sender", &[(0, 900), (1, 700), (2, 1_500), (3, 1_400), (8, 400)]),
             team_record("receiver", &[(0, 1_100), (1, 1_300), (2, 900), (3, 1_200), (9, 400)]),
         ],
-        tasks: vec![
-            task(0, 0, half, none),
-            task(0, 1, half, none),
-            task(1, 0, none, half),
-            task(1, 1, none, half),
-        ],
+        tasks: vec![task(0, 0, half, none), task(0, 1, half, none), receiver(0), receiver(1)],
         spaces: Vec::new(),
         syncs: Vec::new(),
         cgroups: Vec::new(),
@@ -291,11 +287,9 @@ pub(crate) fn empty() -> Recording {
     empty.series.clear();
     empty.instances.clear();
     empty.busy = Reading::absent(State::Absent, "the run was shorter than a tick");
-    for team in &mut empty.teams {
-        team.migrations = Migrations::default();
-        team.residency.clear();
-    }
+    empty.teams.iter_mut().for_each(|team| team.residency.clear());
     for task in &mut empty.tasks {
+        (task.woken, task.migrations) = (Wakeups::default(), Migrations::default());
         let total = |phase: PerPhase| PerPhase { warmup: phase.total(), ..PerPhase::default() };
         task.messages.sent = total(task.messages.sent);
         task.messages.received = total(task.messages.received);

@@ -137,6 +137,11 @@ pub(crate) fn timeline(looks: Vec<Vec<InstanceSample>>) -> Timeline {
     }
 }
 
+/// By distance.
+fn migrated(while_running: [u64; 5]) -> Migrations {
+    Migrations { while_running, ..Migrations::default() }
+}
+
 fn task(team: usize, copy: u32, index: u32, begun: Begun) -> TaskRecord {
     TaskRecord {
         team,
@@ -144,6 +149,7 @@ fn task(team: usize, copy: u32, index: u32, begun: Begun) -> TaskRecord {
         index,
         messages: Messages { sent: PerPhase::default(), received: PerPhase::default() },
         begun: Some(begun),
+        migrations: migrated([0, 1, 4, 0, 3]),
         ready_ns: 0,
         ready_delay_ns: 0,
         blocks: Some([412_000_000, 198_000_000]),
@@ -166,11 +172,6 @@ fn team_record(name: &str, size: u32, residency: &[(u32, u64)]) -> TeamRecord {
         name: name.to_owned(),
         size,
         background: false,
-        migrations: Migrations {
-            across_sleep: [0; 5],
-            while_running: [0, 1, 4, 0, 3],
-            ..Migrations::default()
-        },
         residency: residency.iter().map(|&(cpu, ms)| (CpuId(cpu), ms * MS)).collect(),
         found_ready_unstamped: 0,
     }
@@ -238,6 +239,8 @@ pub(crate) fn two_instances() -> Recording {
     let preferring = |mut task: TaskRecord| {
         task.kernel.preferred_node = Reading::Value(Some(NodeId(task.copy)));
         task.kernel.numa_faults = Reading::Value(9_000);
+        let far = [[0, 1, 2, 0, 1], [0, 0, 2, 0, 1], [0; 5], [0, 0, 0, 0, 1]];
+        task.migrations = migrated(far[(2 * task.copy + task.index) as usize]);
         task
     };
     Recording {

@@ -6,7 +6,7 @@ use super::fixture::{self, series, team};
 use crate::base::Relation;
 use crate::plan::{Act, Op, Pick, Plan, SyncOp, SyncPlan, SyncSort};
 use crate::record::Recording;
-use crate::record::recording::{PerPhase, SeriesKind, SyncRecord};
+use crate::record::recording::{PerPhase, SeriesKind, SyncRecord, Wakeups};
 use crate::report::Report;
 
 pub(super) fn plan() -> Plan {
@@ -72,8 +72,9 @@ pub(super) fn recording() -> Recording {
         series(1, SeriesKind::Pause("gc".to_owned()), 30, 1_500_000),
         series(1, SeriesKind::ToSafepoint("gc".to_owned()), 30, 60_000),
     ];
-    for task in &mut recording.tasks {
+    for (task, total) in recording.tasks.iter_mut().zip([3_780, 3_780, 30, 30]) {
         task.messages = Default::default();
+        task.woken = Wakeups { total, ..Wakeups::default() };
     }
     for (record, name) in recording.teams.iter_mut().zip(["mutator", "helper"]) {
         record.name = name.to_owned();

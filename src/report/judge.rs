@@ -11,7 +11,7 @@ use crate::record::recording::{End, Failure, PerPhase, SeriesKind, TaskRecord, W
 use crate::report::{
     Harness, HostFacts, InstancePlacement, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA,
     Trial, arrivals, caveats, charged, checks, conditions, convergence, instances, latency,
-    memory_steps, metrics, placement, preferred, sources, summary, sync, timeline, trial,
+    memory_steps, metrics, placement, preferred, shares, sources, summary, sync, timeline, trial,
 };
 use crate::sys::clock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +23,7 @@ pub(super) struct Case<'a> {
     pub recording: &'a Recording,
     pub messages: Messages,
     pub found_ready: u64,
+    pub counts: shares::Counts,
     pub migrations: Migrations,
     pub kernel: sources::Kernel,
     /// By instance.
@@ -100,13 +101,15 @@ impl Report {
 impl<'a> Case<'a> {
     fn new(plan: &'a Plan, host: &'a Host, recording: &'a Recording) -> Self {
         let kernel = sources::Kernel::of(&recording.tasks);
+        let counts = shares::of_run(&recording.tasks);
         let mut case = Case {
             plan,
             host,
             recording,
             messages: messages(recording),
             found_ready: found_ready(recording),
-            migrations: placement::migrations(recording, &kernel),
+            migrations: placement::migrations(&counts, &kernel),
+            counts,
             kernel,
             placement: Vec::new(),
             trial: None,

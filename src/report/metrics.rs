@@ -2,7 +2,7 @@
 //!
 //! Must not know: how metrics are printed or compared.
 
-use crate::base::{Place, Reading, Relation};
+use crate::base::Reading;
 use crate::metric::{Metric as Row, Of};
 use crate::plan::Op;
 use crate::record::memory::Moved;
@@ -12,7 +12,7 @@ use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
 use crate::report::{
     InstancePlacement, Judged, Metric, NO_ACTIVE, NO_ARRIVALS, NO_FLOPS, NO_MEMORY, NO_MESSAGES,
-    NO_RECEIVER, NO_SUCH_STEP, NO_TRIAL, ONE_LLC, ONE_NODE, Sourced, arrivals, latency,
+    NO_RECEIVER, NO_SUCH_STEP, NO_TRIAL, Sourced, arrivals, latency,
     memory_steps, placement, sync, sync_metrics,
 };
 use std::collections::BTreeMap;
@@ -72,23 +72,10 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
                 "no message was received in the window",
             )
         }),
-        "cross_node_wakeup_share" => {
-            apart(case, |place| place.node.0, ONE_NODE)?;
-            of_wakeups(latency::count(recording, crosses_nodes), wakeups)
-        }
-        "pulled_node_share" => {
-            apart(case, |place| place.node.0, ONE_NODE)?;
-            of_wakeups(case.migrations.pulled_node, wakeups)
-        }
-        "pulled_llc_share" => {
-            apart(case, |place| place.llc, ONE_LLC)?;
-            of_wakeups(case.migrations.pulled_llc, wakeups)
-        }
-        "returned_share" => ratio(
-            case.migrations.returned_100ms as f64,
-            case.migrations.total,
-            "no task migrated in the window",
-        ),
+        "cross_node_wakeup_share" => case.counts.cross_node(case),
+        "pulled_node_share" => case.counts.pulled_node(case),
+        "pulled_llc_share" => case.counts.pulled_llc(case),
+        "returned_share" => case.counts.returned(),
         "runnable" => runnable(case, &case.kernel),
         "busy_cpus" => busy(case, &case.kernel),
         "other_busy_cpus" => placement::other_busy_cpus(case, busy(case, &case.kernel)?),
@@ -244,24 +231,6 @@ fn runnable(case: &Case<'_>, of: &Kernel) -> Value {
     let delay_ns = kernel(&of.totals.run_delay_ns)? - of.ready_delay_ns as f64;
     let delayed = ratio(delay_ns.max(0.0), case.recording.elapsed_ns, "the run has no length")?;
     Ok(busy(case, of)? + delayed)
-}
-
-/// Whether two of the allowed CPUs differ in what `of` says of their places.
-fn apart(case: &Case<'_>, of: fn(&Place) -> u32, reason: &str) -> Result<(), String> {
-    let mut all = case.allowed().map(|cpu| of(&cpu.place));
-    let first = all.next();
-    match all.any(|other| Some(other) != first) {
-        true => Ok(()),
-        false => Err(reason.to_owned()),
-    }
-}
-
-fn crosses_nodes(kind: &SeriesKind) -> bool {
-    matches!(kind, SeriesKind::Wakeup { relation: Relation::CrossNode, .. })
-}
-
-fn of_wakeups(part: u64, wakeups: &Histogram) -> Value {
-    ratio(part as f64, wakeups.count(), "no wakeup in the window")
 }
 
 fn receives(case: &Case<'_>) -> Result<(), String> {

@@ -21,6 +21,7 @@ pub mod memory_steps;
 mod metrics;
 mod placement;
 pub mod preferred;
+mod shares;
 mod sources;
 mod stored;
 mod summary;
@@ -41,6 +42,7 @@ pub use convergence::{InstancePlacement, Judged};
 pub use histogram::{Histogram, HistogramError};
 pub use memory_steps::MemoryStep;
 pub use preferred::{Preferred, TeamNuma};
+pub use shares::InstanceCounts;
 pub use stored::ReportError;
 pub use sync::SyncRow;
 pub use timeline::{InstanceTimeline, RegionTimeline, Timeline};
@@ -321,6 +323,9 @@ pub struct InstanceResidency {
     pub llcs: Vec<Share>,
     /// At the last look that told of the region; a share is of its resident pages.
     pub memory: Vec<RegionShare>,
+    /// What its tasks saw of wakeups and migrations; `None` in older reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<InstanceCounts>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

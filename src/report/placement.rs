@@ -4,8 +4,8 @@
 
 use crate::base::{CpuId, CpuList, Reading, Relation, State};
 use crate::plan::PlanCpu;
-use crate::record::{Recording, recording};
 use crate::report::judge::Case;
+use crate::report::shares::{self, Counts, InstanceCounts};
 use crate::report::sources::Kernel;
 use crate::report::{
     InstanceResidency, Migrations, NodeShare, ONE_LLC, RegionShare, Residency, Share, Sourced,
@@ -14,26 +14,23 @@ use crate::report::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The tasks' own counts of the window, with the kernel's of their whole lives beside.
-pub(super) fn migrations(recording: &Recording, kernel: &Kernel) -> Migrations {
-    let own = || recording.teams.iter().map(|team| &team.migrations);
-    let both =
-        |one: &recording::Migrations, at: usize| one.across_sleep[at] + one.while_running[at];
-    let by_distance = |of: &dyn Fn(&recording::Migrations, usize) -> u64| {
+pub(super) fn migrations(counts: &Counts, kernel: &Kernel) -> Migrations {
+    let Counts { woken, migrations: own } = counts;
+    let by_distance = |of: &dyn Fn(usize) -> u64| {
         let far = Relation::ALL.iter().filter(|far| **far != Relation::SameCpu);
-        let sum = |at: usize| own().map(|one| of(one, at)).sum();
-        far.map(|far| (far.name().to_owned(), sum(*far as usize))).collect()
+        far.map(|far| (far.name().to_owned(), of(*far as usize))).collect()
     };
     Migrations {
-        total: own().map(|one| one.total()).sum(),
-        across_sleep: own().flat_map(|one| one.across_sleep).sum(),
-        while_running: own().flat_map(|one| one.while_running).sum(),
-        by_distance: by_distance(&both),
-        across_sleep_by_distance: by_distance(&|one, at| one.across_sleep[at]),
-        while_running_by_distance: by_distance(&|one, at| one.while_running[at]),
-        returned_10ms: own().map(|one| one.returned_10ms).sum(),
-        returned_100ms: own().map(|one| one.returned_100ms).sum(),
-        pulled_llc: own().map(|one| one.pulled_llc).sum(),
-        pulled_node: own().map(|one| one.pulled_node).sum(),
+        total: own.total(),
+        across_sleep: own.across_sleep.iter().sum(),
+        while_running: own.while_running.iter().sum(),
+        by_distance: by_distance(&|at| own.across_sleep[at] + own.while_running[at]),
+        across_sleep_by_distance: by_distance(&|at| own.across_sleep[at]),
+        while_running_by_distance: by_distance(&|at| own.while_running[at]),
+        returned_10ms: own.returned_10ms,
+        returned_100ms: own.returned_100ms,
+        pulled_llc: woken.pulled_llc,
+        pulled_node: woken.pulled_node,
         kernel: kernel.migrations.clone(),
         by_cause: Sourced {
             state: State::Absent.name().to_owned(),
@@ -102,7 +99,7 @@ fn instances(case: &Case<'_>) -> Vec<InstanceResidency> {
     if !known && case.plan.memory.is_empty() {
         return Vec::new();
     }
-    let one = |instance: u32| {
+    let one = |(instance, counts): (u32, InstanceCounts)| {
         let llcs = by_llc(case, instance).unwrap_or_default();
         let mut by_node: BTreeMap<u32, f64> = BTreeMap::new();
         for (llc, share) in &llcs {
@@ -122,9 +119,10 @@ fn instances(case: &Case<'_>) -> Vec<InstanceResidency> {
             cpu: by_node.into_iter().map(|(node, share)| NodeShare { node, share }).collect(),
             llcs: llcs.iter().map(named).collect(),
             memory: memory(case, instance),
+            counts: Some(counts),
         }
     };
-    (0..case.plan.instances.max(1)).map(one).collect()
+    (0..).zip(shares::by_instance(case)).map(one).collect()
 }
 
 /// The share of each LLC in an instance's time: of those with allowed CPUs, and of others where

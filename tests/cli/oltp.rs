@@ -62,6 +62,36 @@ fn a_transaction_is_twenty_round_trips_and_a_commit() {
     check("tcp", "none", 3, 2);
 }
 
+/// What tasks of the instances saw of wakeups and migrations is what those of the run did.
+fn instances_add_up(run: &Value) {
+    let instances = &run["residency"]["instances"];
+    let of = |key: &str| sum(instances, |it| it["counts"][key].as_u64());
+    for key in ["pulled_llc", "pulled_node", "returned_10ms", "returned_100ms"] {
+        assert_eq!(of(key), run["migrations"][key].as_u64().unwrap(), "{key}");
+    }
+    assert_eq!(of("migrations"), run["migrations"]["total"].as_u64().unwrap());
+    let wakeups = |relation: &str| {
+        sum(&run["latency"], |row| {
+            let whole = row["series"] == "wakeup" && row["moved"].is_null();
+            (whole && row["relation"] == relation).then(|| row["count"].as_u64())?
+        })
+    };
+    assert_eq!(of("wakeups"), wakeups("all"));
+    assert_eq!(of("cross_node_wakeups"), wakeups("cross_node"));
+    for it in instances.as_array().unwrap() {
+        let count = |key: &str| it["counts"][key].as_u64().unwrap();
+        assert!(count("wakeups") > 0, "{it}");
+        let share = &it["counts"]["returned_share"];
+        match count("migrations") {
+            0 => assert!(share["reason"].is_string(), "{share}"),
+            n => {
+                let returned = count("returned_100ms") as f64 / n as f64;
+                assert!((share["value"].as_f64().unwrap() - returned).abs() < 1e-9, "{share}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_run_of_some_time_has_its_instances() {
     let run = run("oltp --instances 2 --threads 2 --pool 4MiB --duration 300ms --warmup 0ms");
@@ -85,6 +115,7 @@ fn a_run_of_some_time_has_its_instances() {
         assert!((cpu - 1.0).abs() < 1e-6, "{instance}");
         assert!(!instance["memory"].as_array().unwrap().is_empty(), "{instance}");
     }
+    instances_add_up(&run);
     let condition = &run["conditions"][0];
     assert_eq!(condition["metric"], "server_asleep_share");
     assert!(condition["value"].is_number(), "{condition}");

@@ -11,7 +11,7 @@ use schedload::record::gather::{self, TaskId, TeamId};
 use schedload::record::layout::{Cpu, Layout, Spec, Team};
 use schedload::record::memory::{Memory, Phase};
 use schedload::record::recorder::{Recorder, Recorders, Since};
-use schedload::record::recording::{Migrations, Series, SeriesKind};
+use schedload::record::recording::{Migrations, Series, SeriesKind, Wakeups};
 use schedload::record::stamp::Stamp;
 use schedload::report::Histogram;
 use schedload::sys::clock::{Clock, Source};
@@ -110,6 +110,18 @@ struct Expected {
 impl Expected {
     fn value(&mut self, kind: SeriesKind, value: u64) {
         self.values.entry(kind).or_default().push(value);
+    }
+
+    /// All, and those across nodes.
+    fn wakeups(&self) -> [u64; 2] {
+        let mut sums = [0; 2];
+        for (kind, values) in &self.values {
+            if let SeriesKind::Wakeup { relation, .. } = kind {
+                sums[0] += values.len() as u64;
+                sums[1] += values.len() as u64 * u64::from(*relation == Relation::CrossNode);
+            }
+        }
+        sums
     }
 
     /// The task is seen on this CPU.
@@ -303,11 +315,12 @@ fn check_acts(acts: &[(Act, usize)]) -> Result<(), TestCaseError> {
     let records = gather::tasks(&memory, &ids, clock);
     for (number, Task { expected, .. }) in tasks.iter().enumerate() {
         check_series(&series, number, expected)?;
-        let mut migrations = teams[number].migrations.clone();
-        // When and from where is not known exactly enough for these.
+        let mut migrations = records[number].migrations;
+        // When is not known exactly enough for these.
         (migrations.returned_10ms, migrations.returned_100ms) = (0, 0);
-        (migrations.pulled_llc, migrations.pulled_node) = (0, 0);
-        prop_assert_eq!(&migrations, &expected.migrations);
+        prop_assert_eq!(migrations, expected.migrations);
+        let Wakeups { total, cross_node, .. } = records[number].woken;
+        prop_assert_eq!([total, cross_node], expected.wakeups());
         prop_assert_eq!(teams[number].found_ready_unstamped, expected.unstamped);
         let messages = records[number].messages;
         let by_phase =

@@ -39,7 +39,7 @@ pub(super) fn render(report: &Report, options: &Options) -> Result<String, Outpu
         sections.extend(memory::trials(report, width));
         sections.extend(runs::which(report, run, width));
         sections.push(headline::result(report, run, width));
-        sections.extend(instances::section(run, width));
+        sections.extend(instances::sections(&report.host, run, width));
         sections.extend(arrivals::section(run, width));
         sections.extend(latency::sections(run, width));
         sections.push(sync::section(run, width));

@@ -4,7 +4,7 @@ use super::*;
 use crate::base::{CpuId, NodeId};
 use crate::record::gather::{self, TaskId, TeamId};
 use crate::record::layout::{Cpu, Layout, Spec, Team};
-use crate::record::recording::{Migrations, SeriesKind, TeamRecord};
+use crate::record::recording::{Migrations, SeriesKind, TaskRecord, Wakeups};
 use crate::sys::clock::Source;
 
 const MS: u64 = 1_000_000;
@@ -40,8 +40,11 @@ fn memory() -> Memory {
     memory
 }
 
+/// The task whose recorder this is, in the second instance.
+const TASK: TaskId = TaskId { team: 0, copy: 0, index: 0 };
+
 /// What a task of this memory records, from CPU 0 at 0 ms.
-fn recorded(act: impl FnOnce(&mut Recorder<'_>)) -> (Memory, TeamRecord) {
+fn recorded(act: impl FnOnce(&mut Recorder<'_>)) -> (Memory, TaskRecord) {
     let memory = memory();
     memory.control().window.begin.store(1, Relaxed);
     // A tick is a nanosecond.
@@ -51,21 +54,20 @@ fn recorded(act: impl FnOnce(&mut Recorder<'_>)) -> (Memory, TeamRecord) {
         let mut recorder = Recorder::new(&recorders, 0, 0).in_instance(1);
         act(&mut recorder);
     }
-    let id = TeamId { name: "a".to_owned(), size: 1, background: false };
-    let team = gather::teams(&memory, &[id], clock).remove(0);
-    (memory, team)
+    let task = gather::tasks(&memory, &[TASK], clock).remove(0);
+    (memory, task)
 }
 
 #[test]
 fn a_task_that_comes_back() {
     // Where it goes at which millisecond; how often it was back within 10 and 100 ms.
     let check = |route: &[(u32, u64)], expected: (u64, u64)| {
-        let (_, team) = recorded(|recorder| {
+        let (_, task) = recorded(|recorder| {
             for &(cpu, ms) in route {
                 recorder.migrated(Since::Running, cpu, ms * MS);
             }
         });
-        let Migrations { returned_10ms, returned_100ms, .. } = team.migrations;
+        let Migrations { returned_10ms, returned_100ms, .. } = task.migrations;
         assert_eq!((returned_10ms, returned_100ms), expected, "{route:?}");
     };
     check(&[], (0, 0));
@@ -88,8 +90,7 @@ fn time_between_migrations() {
         recorder.migrated(Since::Running, 2, 7 * MS);
         recorder.migrated(Since::Sleeping, 3, 8 * MS);
     });
-    let id = TaskId { team: 0, copy: 0, index: 0 };
-    let series = gather::series(&memory, &[id]);
+    let series = gather::series(&memory, &[TASK]);
     let kinds: Vec<_> = series.iter().map(|series| &series.kind).collect();
     assert_eq!(kinds, [&SeriesKind::BetweenMigrations]);
     let only = &series[0];
@@ -99,39 +100,43 @@ fn time_between_migrations() {
 
 #[test]
 fn migrations_by_distance() {
-    let (_, team) = recorded(|recorder| {
+    let (_, task) = recorded(|recorder| {
         recorder.migrated(Since::Running, 1, 1);
         recorder.migrated(Since::Running, 2, 2);
         recorder.migrated(Since::Sleeping, 4, 3);
         recorder.migrated(Since::Sleeping, 0, 4);
     });
-    assert_eq!(team.migrations.while_running, [0, 0, 1, 1, 0]);
-    assert_eq!(team.migrations.across_sleep, [0, 0, 0, 0, 2]);
-    assert_eq!(team.migrations.total(), 4);
+    assert_eq!(task.migrations.while_running, [0, 0, 1, 1, 0]);
+    assert_eq!(task.migrations.across_sleep, [0, 0, 0, 0, 2]);
+    assert_eq!(task.migrations.total(), 4);
 }
 
 #[test]
 fn outside_of_the_window_nothing_is_counted() {
-    let (_, team) = recorded(|recorder| {
+    let (_, task) = recorded(|recorder| {
         let phase = &recorder.control.phase;
         phase.store(Phase::Warmup as u32, Relaxed);
         recorder.migrated(Since::Running, 1, MS);
         phase.store(Phase::After as u32, Relaxed);
         recorder.migrated(Since::Running, 0, 2 * MS);
     });
-    assert_eq!(team.migrations, Migrations::default());
+    assert_eq!(task.migrations, Migrations::default());
 }
 
 #[test]
 fn wakees_pulled_to_their_wakers() {
     // Where the wakee last ran, where the waker is, where the wakee resumes; pulled to LLC, node.
     let check = |from: u32, waker: u32, to: u32, expected: (u64, u64)| {
-        let (_, team) = recorded(|recorder| {
+        let (_, task) = recorded(|recorder| {
             recorder.last_cpu = from;
-            recorder.note_pulled(waker, to);
+            recorder.woken(Stamp { ticks: MS, cpu: waker, origin: 0 }, to, 2 * MS);
         });
-        let Migrations { pulled_llc, pulled_node, .. } = team.migrations;
-        assert_eq!((pulled_llc, pulled_node), expected, "{from} {waker} {to}");
+        let Wakeups { total, pulled_llc, pulled_node, .. } = task.woken;
+        assert_eq!(
+            (total, pulled_llc, pulled_node),
+            (1, expected.0, expected.1),
+            "{from} {waker} {to}"
+        );
     };
     check(0, 1, 1, (0, 0));
     check(2, 1, 0, (1, 0));
@@ -143,9 +148,20 @@ fn wakees_pulled_to_their_wakers() {
 }
 
 #[test]
+fn wakeups_from_another_node() {
+    let (_, task) = recorded(|recorder| {
+        // CPUs 0 to 3 are of node 0; that of the waker, and on which it resumes.
+        for (waker, to) in [(0, 0), (1, 3), (4, 3), (0, 5), (6, 7)] {
+            recorder.woken(Stamp { ticks: MS, cpu: waker, origin: 0 }, to, 2 * MS);
+        }
+    });
+    assert_eq!((task.woken.total, task.woken.cross_node), (5, 2));
+}
+
+#[test]
 fn residency_is_cut_at_the_window() {
     let check = |window: (u64, u64), expected: &[(u32, u64)]| {
-        let (memory, team) = recorded(|recorder| {
+        let (memory, _) = recorded(|recorder| {
             recorder.control.window.begin.store(window.0, Relaxed);
             recorder.control.window.end.store(window.1, Relaxed);
             recorder.cpu_since = 100;
@@ -153,11 +169,13 @@ fn residency_is_cut_at_the_window() {
             recorder.migrated(Since::Running, 0, 190);
             recorder.leave_cpu(200);
         });
+        let clock = Clock::calibrate(Source::Monotonic);
+        let id = TeamId { name: "a".to_owned(), size: 1, background: false };
+        let team = gather::teams(&memory, &[id], clock).remove(0);
         let got: Vec<_> = team.residency.iter().map(|(cpu, ns)| (cpu.0, *ns)).collect();
         assert_eq!(got, expected, "window {window:?}");
         // CPU 3 is of the second LLC; the task is of the second instance.
         let of_llcs = got.iter().map(|&(cpu, ns)| (cpu / 2, ns)).collect();
-        let clock = Clock::calibrate(Source::Monotonic);
         assert_eq!(gather::instances(&memory, clock), [Vec::new(), of_llcs]);
     };
     check((1, 1000), &[(0, 60), (3, 40)]);
@@ -186,7 +204,7 @@ fn cpus_that_nobody_expected() {
 /// Wherever this test runs: bytes are those of the node of its CPU, and of the window alone.
 #[test]
 fn pieces_of_memory_belong_to_a_node() {
-    let (memory, _) = recorded(|recorder| {
+    let (_, task) = recorded(|recorder| {
         let mut since = recorder.pieces_begin();
         let mut piece = |phase: Phase, moved, bytes| {
             recorder.control.phase.store(phase as u32, Relaxed);
@@ -198,9 +216,6 @@ fn pieces_of_memory_belong_to_a_node() {
         assert!(piece(Phase::Window, Moved::Accesses, 1000));
         assert!(!piece(Phase::After, Moved::Triad, 10_000));
     });
-    let id = TaskId { team: 0, copy: 0, index: 0 };
-    let clock = Clock::calibrate(Source::Monotonic);
-    let task = gather::tasks(&memory, &[id], clock).remove(0);
     let bytes = [1010, 0, 0, 0, 100];
     assert_eq!(task.moved.map(|moved| moved.bytes), bytes);
     let on = |kind: usize| task.moved_on.iter().map(|(_, on)| on[kind]).sum::<u64>();
@@ -221,7 +236,7 @@ fn blocks_of_instances_are_apart() {
         let clock = Clock::calibrate(Source::Monotonic);
         let recorders = Recorders::new(&memory, clock, CurrentCpu::find());
         Recorder::new(&recorders, 0, 0).in_instance(instance).measured(1, 0);
-        let found = gather::series(&memory, &[TaskId { team: 0, copy: 0, index: 0 }]);
+        let found = gather::series(&memory, &[TASK]);
         let kinds: Vec<SeriesKind> = found.into_iter().map(|series| series.kind).collect();
         let wanted = SeriesKind::Measure { name: "b".to_owned(), instance: expected };
         assert_eq!(kinds, [wanted], "{instance} of {apart}");
