@@ -175,14 +175,14 @@ fn hot_path(table: &Table, clock: Clock, current: CurrentCpu) {
     table.short("look, and record a wakeup", || {
         recorder.look(Since::Running);
         let waiting_since = recorder.now();
-        recorder.received(waiting_since, || {
+        recorder.received(waiting_since, |_| {
             Some(Stamp { ticks: waiting_since, cpu: current.get(), origin: 0 })
         });
     });
     table.short("look, and record a message found ready", || {
         recorder.look(Since::Running);
         let waiting_since = recorder.now();
-        recorder.received(waiting_since, || Stamp::read(black_box(&message)));
+        recorder.received(waiting_since, |_| Stamp::read(black_box(&message)));
     });
     table.short("measured block", || {
         recorder.time_passed();
@@ -195,7 +195,7 @@ fn hot_path(table: &Table, clock: Clock, current: CurrentCpu) {
     let ring = Ring::at(&shared, 0, 16);
     table.short("stamp through a ring: post and take", || {
         ring.post(recorder.stamp());
-        black_box(ring.take());
+        black_box(ring.take(Phase::Window));
     });
 }
 

@@ -125,6 +125,19 @@ pub const METRICS: &[Metric] = &[
         "time by which 99.9 % of the arrivals at most were late: the generator's own",
     ),
     row(
+        "round_lateness_ns_p99",
+        "ns",
+        Lower,
+        "time by which 99 % of the rounds of `every` at most began late",
+    ),
+    row(
+        "queued_most",
+        "1",
+        Neither,
+        "the most messages that were on one channel when one was taken in the window, of all \
+         channels, where something is measured from its arrival",
+    ),
+    row(
         "commits_per_s",
         "1/s",
         Higher,

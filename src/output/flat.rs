@@ -34,6 +34,9 @@ pub(super) fn render(report: &Report, _: &Options) -> Result<String, OutputError
         for (number, row) in run.arrivals.iter().enumerate() {
             arrivals(&mut lines, number, row);
         }
+        for row in &run.queues {
+            lines.sourced(&format!("queues.{}.most", row.channel), &row.most);
+        }
         counts(&mut lines, run);
         run.sync.iter().for_each(|row| sync(&mut lines, row));
         migrations(&mut lines, &run.migrations);

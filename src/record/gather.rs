@@ -8,6 +8,7 @@ use super::recording::{
     Begun, KernelCounts, Messages, Migrations, MovedBytes, Paced, PerPhase, Series, SeriesKind,
     SyncRecord, TaskRecord, TeamRecord, Wakeups,
 };
+use super::stamp::{Ring, Unknown};
 use crate::base::bucket::BUCKETS;
 use crate::base::{CpuId, NodeId, Reading, State};
 use crate::sys::clock::Clock;
@@ -186,6 +187,41 @@ pub fn syncs(memory: &Memory, tasks: &[TaskId], objects: &[Vec<u32>]) -> Vec<Syn
         }
     }
     records
+}
+
+/// The longest queue of each channel; what one of its instances does not tell, it does not.
+pub fn queues(memory: &Memory) -> Vec<Reading<u64>> {
+    let spec = &memory.layout.spec;
+    let queue = |channel: usize| {
+        let mut longest = 0;
+        for copy in 0..spec.copies {
+            for instance in 0..spec.channels[channel].count {
+                match queue(memory.ring(copy, channel, instance)) {
+                    Reading::Value(most) => longest = longest.max(most),
+                    absent => return absent,
+                }
+            }
+        }
+        Reading::Value(longest)
+    };
+    (0..spec.channels.len()).map(queue).collect()
+}
+
+fn queue(ring: Option<Ring<'_>>) -> Reading<u64> {
+    let Some(ring) = ring else {
+        let reason = "its messages carry their stamps, and nobody counts them on their way";
+        return Reading::absent(State::NotSupported, reason);
+    };
+    match ring.most() {
+        Ok(most) => Reading::Value(most),
+        Err(Unknown::NoRoom(n)) => {
+            let reason = format!("{n} or more: its ring of stamps has no more entries");
+            Reading::absent(State::NotSupported, reason)
+        }
+        Err(Unknown::NoneTaken) => {
+            Reading::absent(State::Absent, "none of its messages was taken in the window")
+        }
+    }
 }
 
 fn wakeups(slot: &TaskSlot) -> Wakeups {

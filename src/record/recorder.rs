@@ -249,16 +249,16 @@ impl<'a> Recorder<'a> {
     }
 
     /// A wait that was begun at `waiting_since` (ticks, from [`Recorder::now`]) has returned with a
-    /// message; `stamp` finds its stamp.
+    /// message; `stamp` finds its stamp, and is told when that is.
     #[inline(always)]
-    pub fn received(&mut self, waiting_since: u64, stamp: impl FnOnce() -> Option<Stamp>) {
+    pub fn received(&mut self, waiting_since: u64, stamp: impl FnOnce(Phase) -> Option<Stamp>) {
         let now = self.shared.clock.now();
         let cpu = self.shared.cpu.get();
         self.now = Some(now);
         let phase = self.phase();
         add(&self.slot.received[phase as usize], 1);
         let moved = cpu != self.last_cpu;
-        let stamp = stamp();
+        let stamp = stamp(phase);
         if phase == Phase::Window {
             match stamp {
                 Some(stamp) if stamp.ticks >= waiting_since => self.woken(stamp, cpu, now),

@@ -32,6 +32,9 @@ pub struct Recording {
     pub tasks: Vec<TaskRecord>,
     /// By address space, as in the plan.
     pub spaces: Vec<SpaceRecord>,
+    /// By channel of the plan: the most messages that were on one of its instances when one of them
+    /// was taken in the window, that one among them.
+    pub queues: Vec<Reading<u64>>,
     /// By team and sync object.
     pub syncs: Vec<SyncRecord>,
     /// By instance; empty without cgroups.

@@ -8,8 +8,15 @@
 //! and it will be found ready whatever its stamp. Hence the ring never loses the stamp of a message
 //! that somebody waited for, however long the wakee's run delay. With several wakees one exception
 //! is left: that one is interrupted right between its claim of a message and its reading of the
-//! stamp. Must not know: channels.
+//! stamp.
+//!
+//! A ring also tells how many messages there were at most, as far as it has entries. Whoever takes
+//! one could compare the two counts, but that of the posted would then leave its waker's cache for
+//! each message, and be fetched back between the next one's stamp and its wake, in the midst of
+//! what is measured. It looks at one entry instead, that of the message with which there would be
+//! more than ever. Must not know: channels.
 
+use super::memory::Phase;
 use crate::sys::Shared;
 use crate::sys::word::Word;
 use std::sync::atomic::AtomicU64;
@@ -90,14 +97,25 @@ impl Stamp {
     }
 }
 
-/// Number of posted and of taken messages, each on its own cache line.
+/// Number of posted and of taken messages, each on its own cache line; beside the latter how many
+/// there were at most, by [`Phase`].
 const HEADER_BYTES: usize = 128;
 const TAKEN: usize = 8;
+const MOST: usize = 9;
 const ENTRY_BYTES: usize = 32;
 
 /// Bytes of shared memory for a ring of this many entries (a power of two).
 pub fn ring_bytes(entries: usize) -> usize {
     HEADER_BYTES + (entries * ENTRY_BYTES).next_multiple_of(64)
+}
+
+/// Why it is not known how many messages there were at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unknown {
+    /// There were so many or more, in the window or before, and the ring has no more entries.
+    NoRoom(u64),
+    /// There were some, and none was taken in the window.
+    NoneTaken,
 }
 
 /// The stamps beside one instance of a channel.
@@ -136,10 +154,11 @@ impl<W: Word<u64>> Ring<'_, W> {
 
     /// To be called once for each wait that returned; `None` if the message has no stamp.
     #[inline]
-    pub fn take(&self) -> Option<Stamp> {
+    pub fn take(&self, phase: Phase) -> Option<Stamp> {
         // AcqRel: who claims a message knows what those before it knew, which is that this one is
         // posted, though the one it waited for may have been claimed by another.
         let number = self.header[TAKEN].fetch_add(1, AcqRel);
+        self.keep_most(number, phase);
         let [tag, ticks, rest, origin] = self.entry(number);
         let found = tag.load(Acquire);
         if found == 0 || found > number + 1 {
@@ -153,6 +172,54 @@ impl<W: Word<u64>> Ring<'_, W> {
         // Two wakers write here at once if one is interrupted in `post` while others send n
         // messages.
         (found == number + 1 && rest == stamp.rest(number)).then_some(stamp)
+    }
+
+    /// Counts the messages if they are more than ever in this phase; `number` is the first of them.
+    #[inline(always)]
+    fn keep_most(&self, number: u64, phase: Phase) {
+        let kept = &self.header[MOST + phase as usize];
+        let most = kept.load(Relaxed);
+        if self.is_there(number, most) {
+            self.raise(kept, most, number);
+        }
+    }
+
+    #[cold]
+    fn raise(&self, kept: &W, mut known: u64, number: u64) {
+        let mut most = known + 1;
+        while self.is_there(number, most) {
+            most += 1;
+        }
+        while known < most {
+            match kept.compare_exchange_weak(known, most, Relaxed, Relaxed) {
+                Ok(_) => break,
+                Err(other) => known = other,
+            }
+        }
+    }
+
+    /// Whether the message is posted that comes so many behind `number`, and the ring can tell.
+    #[inline(always)]
+    fn is_there(&self, number: u64, behind: u64) -> bool {
+        let [tag, ..] = self.entry(number + behind);
+        behind < self.entries.len() as u64 && tag.load(Relaxed) > number + behind
+    }
+
+    /// The most messages that there were in the window when one of them was taken.
+    ///
+    /// # Errors
+    ///
+    /// Why that is not known.
+    pub fn most(&self) -> Result<u64, Unknown> {
+        let room = self.entries.len() as u64;
+        let most = |phase: Phase| self.header[MOST + phase as usize].load(Relaxed);
+        let in_window = most(Phase::Window);
+        match in_window.max(most(Phase::Warmup)) >= room {
+            // Of messages behind so many, not all are stamped, also later.
+            true => Err(Unknown::NoRoom(room)),
+            false if in_window == 0 && self.header[0].load(Relaxed) > 0 => Err(Unknown::NoneTaken),
+            false => Ok(in_window),
+        }
     }
 
     #[inline(always)]
@@ -194,7 +261,7 @@ mod tests {
                 posted += 1;
                 ring.post(Stamp { ticks: posted, cpu: 0, origin: posted });
             } else {
-                let stamp = ring.take();
+                let stamp = ring.take(Phase::Window);
                 assert!(stamp.is_none_or(|stamp| stamp.origin == stamp.ticks));
                 found.push(stamp.map(|stamp| stamp.ticks));
             }
@@ -214,6 +281,38 @@ mod tests {
         // One posted while an unstamped one is still there.
         check(1, "++-+--", &[Some(1), None, Some(3)]);
         check(2, "++-+--", &[Some(1), Some(2), Some(3)]);
+    }
+
+    #[test]
+    fn tells_how_many_messages_there_were() {
+        // As above; the window begins at `|`.
+        let check = |entries, acts: &str, expected: Result<u64, Unknown>| {
+            let shared = Shared::create(ring_bytes(entries)).unwrap();
+            let ring = Ring::at(&shared, 0, entries);
+            let mut phase = Phase::Warmup;
+            for act in acts.chars() {
+                match act {
+                    '+' => ring.post(Stamp { ticks: 1, cpu: 0, origin: 0 }),
+                    '-' => drop(ring.take(phase)),
+                    _ => phase = Phase::Window,
+                }
+            }
+            assert_eq!(ring.most(), expected, "{entries} entries, {acts}");
+        };
+        check(4, "|", Ok(0));
+        check(4, "|+", Err(Unknown::NoneTaken));
+        check(4, "+-|+", Err(Unknown::NoneTaken));
+        check(4, "|+-+-", Ok(1));
+        check(4, "|+++-+---", Ok(3));
+        check(4, "|+-++-+-++-+---", Ok(3));
+        // What there was before the window and was taken before it does not count.
+        check(4, "+++---|+-++--", Ok(2));
+        check(4, "+++--|-", Ok(1));
+        // Four or more, then and later.
+        check(4, "|++++----+-", Err(Unknown::NoRoom(4)));
+        check(4, "|+++++++-------", Err(Unknown::NoRoom(4)));
+        check(4, "++++++------|+-", Err(Unknown::NoRoom(4)));
+        check(1, "|+-+-", Err(Unknown::NoRoom(1)));
     }
 
     /// A ring of loom's words and, in place of a channel, the number of its messages.
@@ -243,7 +342,7 @@ mod tests {
             while self.sent.load(Acquire) <= before {
                 yield_now();
             }
-            self.ring().take().map(|Stamp { ticks, cpu, origin }| {
+            self.ring().take(Phase::Window).map(|Stamp { ticks, cpu, origin }| {
                 assert_eq!([ticks; 2], [u64::from(cpu), origin], "halves of two stamps");
                 ticks
             })
@@ -285,6 +384,7 @@ mod tests {
             let mut found = [ring.receive(1), wakee.join().unwrap()];
             found.sort();
             assert_eq!(found, [Some(1), Some(2)]);
+            assert!([Ok(1), Err(Unknown::NoRoom(2))].contains(&ring.ring().most()));
         });
     }
 }

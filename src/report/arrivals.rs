@@ -67,21 +67,32 @@ fn is_open(flow: &Flow) -> bool {
     matches!(flow, Flow::Arrive { pattern, .. } if *pattern != Pattern::Closed)
 }
 
-/// What arrives at all blocks of the plan together.
-pub(super) struct Requests {
+/// Why there is no lateness of rounds; it goes without saying.
+pub(super) const NO_ROUNDS: &str = "no team of this profile does anything periodically";
+
+/// The rounds of several blocks of the plan together.
+pub(super) struct Rounds {
     pub offered_per_s: f64,
-    /// Of each arrival in the window.
+    /// Of each round in the window.
     pub lateness: Histogram,
 }
 
-/// `None` in a plan in which nothing arrives.
-pub(super) fn requests(plan: &Plan, recording: &Recording) -> Option<Requests> {
-    let mut found: Option<Requests> = None;
+/// What arrives; `None` in a plan in which nothing does.
+pub(super) fn requests(plan: &Plan, recording: &Recording) -> Option<Rounds> {
+    rounds(plan, recording, |flow| matches!(flow, Flow::Arrive { .. }))
+}
+
+/// What is done periodically; `None` in a plan in which nothing is.
+pub(super) fn periodic(plan: &Plan, recording: &Recording) -> Option<Rounds> {
+    rounds(plan, recording, |flow| matches!(flow, Flow::Every { .. }))
+}
+
+fn rounds(plan: &Plan, recording: &Recording, are: fn(&Flow) -> bool) -> Option<Rounds> {
+    let mut found: Option<Rounds> = None;
     for (at, team) in plan.teams.iter().enumerate() {
-        let numbered = blocks(team).enumerate();
-        for (number, flow) in numbered.filter(|(_, it)| matches!(it, Flow::Arrive { .. })) {
+        for (number, flow) in blocks(team).enumerate().filter(|(_, flow)| are(flow)) {
             let kind = SeriesKind::Lateness(number as u16);
-            let sum = found.get_or_insert_with(|| Requests {
+            let sum = found.get_or_insert_with(|| Rounds {
                 offered_per_s: 0.0,
                 lateness: Histogram::default(),
             });
@@ -196,6 +207,27 @@ mod tests {
         assert_eq!((row.offered_per_s, row.arrivals), (1_000.0, all_of_them()));
         assert!((row.achieved_per_s.unwrap() - 1_000.0).abs() < 1.0);
         assert_eq!(row.lateness.max, Some(5_000));
+    }
+
+    #[test]
+    fn lateness_of_periodic_rounds_is_a_metric() {
+        let of = |run: &crate::report::Run, key: &str| {
+            let metric = run.metrics[key].clone();
+            metric.value.ok_or_else(|| metric.reason.unwrap())
+        };
+        let arriving = run(1_000, 9, 5_000, |_| ());
+        assert_eq!(of(&arriving, "round_lateness_ns_p99"), Err(NO_ROUNDS.to_owned()));
+        assert_eq!(of(&arriving, "arrival_lateness_ns_p999"), Ok(5_000.0));
+        let (mut plan, mut recording) = (fixture::plan(), fixture::recording());
+        let [period, offset] = [10_000_000, 0].map(crate::plan::Amount::Fixed);
+        let every = Flow::Every { period, offset, count: None, end: 3 };
+        plan.teams[0].ops[0] = Op::Flow(Box::new(every));
+        recording.series.push(fixture::series(0, SeriesKind::Lateness(0), 1_000, 60_000));
+        let report = Report::judge(&plan, &fixture::host(), &[recording]);
+        let periodic = &report.runs[0];
+        let row = periodic.arrivals[0].lateness.p99.map(|ns| ns as f64);
+        assert_eq!(of(periodic, "round_lateness_ns_p99").ok(), row);
+        assert_eq!(of(periodic, "arrivals_per_s"), Err(crate::report::NO_ARRIVALS.to_owned()));
     }
 
     #[test]

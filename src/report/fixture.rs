@@ -265,6 +265,7 @@ pub(crate) fn recording() -> Recording {
         ],
         tasks: vec![task(0, 0, half, none), task(0, 1, half, none), receiver(0), receiver(1)],
         spaces: Vec::new(),
+        queues: Vec::new(),
         syncs: Vec::new(),
         cgroups: Vec::new(),
         timeline: Timeline::default(),

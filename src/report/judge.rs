@@ -11,7 +11,8 @@ use crate::record::recording::{End, Failure, PerPhase, SeriesKind, TaskRecord, W
 use crate::report::{
     Harness, HostFacts, InstancePlacement, Messages, Migrations, ProfileFacts, Report, Run, SCHEMA,
     Trial, arrivals, caveats, charged, checks, conditions, convergence, instances, latency,
-    memory_steps, metrics, placement, preferred, shares, sources, summary, sync, timeline, trial,
+    memory_steps, metrics, placement, preferred, queues, shares, sources, summary, sync, timeline,
+    trial,
 };
 use crate::sys::clock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,6 +192,7 @@ fn run(n: u32, case: &Case<'_>) -> Run {
         latency,
         instances: instances::all(case),
         arrivals,
+        queues: queues::all(case),
         messages: case.messages.clone(),
         found_ready: case.found_ready,
         migrations: case.migrations.clone(),

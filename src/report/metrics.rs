@@ -13,7 +13,7 @@ use crate::report::sources::Kernel;
 use crate::report::{
     InstancePlacement, Judged, Metric, NO_ACTIVE, NO_ARRIVALS, NO_FLOPS, NO_MEMORY, NO_MESSAGES,
     NO_RECEIVER, NO_SUCH_STEP, NO_TRIAL, Sourced, arrivals, latency,
-    memory_steps, placement, sync, sync_metrics,
+    memory_steps, placement, queues, sync, sync_metrics,
 };
 use std::collections::BTreeMap;
 
@@ -60,6 +60,8 @@ fn own(key: &str, case: &Case<'_>, wakeups: &Histogram) -> Value {
         "wakeups_per_s" => waits(case).and_then(|()| per_s(wakeups.count(), case)),
         "migrations_per_s" => per_s(case.migrations.total, case),
         "offered_per_s" | "arrivals_per_s" | "arrival_lateness_ns_p999" => of_arrivals(key, case),
+        "round_lateness_ns_p99" => round_lateness(case),
+        "queued_most" => queues::most(case),
         "elapsed_s" => elapsed(case),
         "wakeup_latency_ns_p50" => waits(case).and_then(|()| percentile(wakeups, P50, "wakeup")),
         "wakeup_latency_ns_p99" => waits(case).and_then(|()| percentile(wakeups, P99, "wakeup")),
@@ -300,6 +302,13 @@ fn of_arrivals(key: &str, case: &Case<'_>) -> Value {
         "arrivals_per_s" => per_s(found.lateness.count(), case),
         _ => percentile(&found.lateness, P999, "arrival"),
     }
+}
+
+/// Of all periodic blocks.
+fn round_lateness(case: &Case<'_>) -> Value {
+    let found = arrivals::periodic(case.plan, case.recording);
+    let found = found.ok_or(arrivals::NO_ROUNDS.to_owned())?;
+    percentile(&found.lateness, P99, "periodic round")
 }
 
 pub(super) fn percentile(histogram: &Histogram, p: u64, what: &str) -> Value {

@@ -21,6 +21,7 @@ pub mod memory_steps;
 mod metrics;
 mod placement;
 pub mod preferred;
+mod queues;
 mod shares;
 mod sources;
 mod stored;
@@ -42,6 +43,7 @@ pub use convergence::{InstancePlacement, Judged};
 pub use histogram::{Histogram, HistogramError};
 pub use memory_steps::MemoryStep;
 pub use preferred::{Preferred, TeamNuma};
+pub use queues::QueueRow;
 pub use shares::InstanceCounts;
 pub use stored::ReportError;
 pub use sync::SyncRow;
@@ -140,6 +142,9 @@ pub struct Run {
     /// Blocks whose rounds have times of their own: `arrive` and `every`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrivals: Vec<Arrivals>,
+    /// By channel; empty where nothing is measured from its arrival.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<QueueRow>,
     pub messages: Messages,
     pub found_ready: u64,
     pub migrations: Migrations,
@@ -442,6 +447,8 @@ pub const UNSAID: &[&str] = &[
     NO_SYNC,
     NO_SAFEPOINT,
     NO_ARRIVALS,
+    arrivals::NO_ROUNDS,
+    queues::NO_QUEUES,
     ONE_NODE,
     ONE_LLC,
 ];

@@ -372,11 +372,11 @@ impl Worker<'_> {
             }
             let origins = self.program.origins;
             let mut stamp = None;
-            self.recorder.received(waiting_since, || {
+            self.recorder.received(waiting_since, |phase| {
                 stamp = match &end.ring {
                     None if origins => Stamp::read_long(message),
                     None => Stamp::read(message),
-                    Some(ring) => ring.take(),
+                    Some(ring) => ring.take(phase),
                 };
                 stamp
             });

@@ -33,6 +33,13 @@ fn count(run: &Value, series: &str) -> u64 {
     found.next().unwrap_or_else(|| panic!("no {series}"))["count"].as_u64().unwrap()
 }
 
+/// The longest queue of a channel.
+fn queued(run: &Value, channel: &str) -> u64 {
+    let rows = run["queues"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["channel"] == channel).unwrap();
+    row["most"]["value"].as_u64().unwrap_or_else(|| panic!("{row}"))
+}
+
 /// Those that came are served, queued, or in the hands of somebody; none is dropped.
 fn arrivals_are_served_or_queued(run: &Value) {
     let arrived = run["arrivals"][0]["arrivals_total"].as_u64().unwrap();
@@ -61,6 +68,14 @@ fn requests_that_arrive_are_served_or_queued() {
             let run = run(&format!("{rate} {flags} --as {form}"));
             arrivals_are_served_or_queued(&run);
             assert_eq!(run["arrivals"][0]["open_loop"], true);
+            let arrived = run["arrivals"][0]["arrivals_total"].as_u64().unwrap();
+            for channel in ["arrival", "request"] {
+                assert!((1..=arrived).contains(&queued(&run, channel)), "{}", run["queues"]);
+            }
+            assert_eq!(queued(&run, "answer"), 0);
+            let longest = ["arrival", "request", "ask", "reply"].map(|it| queued(&run, it));
+            let longest = longest.into_iter().max().unwrap();
+            assert_eq!(metric(&run, "queued_most"), longest as f64);
         }
     }
 }
@@ -94,6 +109,12 @@ fn users_that_wait_for_answers_have_one_request_each() {
     let arrived = arrivals["arrivals_total"].as_u64().unwrap();
     assert!(arrived - count(&run, "service") <= USERS, "{arrived}");
     assert!(metric(&run, "responses_at_once") <= (USERS + 1) as f64);
+    for channel in ["arrival", "request", "answer"] {
+        assert!((1..=USERS).contains(&queued(&run, channel)), "{}", run["queues"]);
+    }
+    for channel in ["ask", "reply"] {
+        assert!((1..=SUBREQUESTS).contains(&queued(&run, channel)), "{}", run["queues"]);
+    }
     // They never reach that rate, and it is no fault of the generator.
     assert!(run["caveats"].as_array().unwrap().iter().all(|it| it["id"] != "generator_late"));
 }

@@ -166,7 +166,7 @@ impl World<'_> {
                 let ticks = self.clock.now().saturating_sub(ago).max(1);
                 let waker = cpus[waker].id.0;
                 let since = if waited { ticks } else { ticks + 1 };
-                recorder.received(since, || Some(Stamp { ticks, cpu: waker, origin: 0 }));
+                recorder.received(since, |_| Some(Stamp { ticks, cpu: waker, origin: 0 }));
                 // The clock as the recorder read it.
                 let value = recorder.now() - ticks;
                 expected.received[phase as usize] += 1;
@@ -183,7 +183,7 @@ impl World<'_> {
             }
             Act::ReceiveFromTheFuture => {
                 let ticks = self.clock.now() + 3_600_000_000_000;
-                recorder.received(1, || Some(Stamp { ticks, cpu: here, origin: 0 }));
+                recorder.received(1, |_| Some(Stamp { ticks, cpu: here, origin: 0 }));
                 expected.received[phase as usize] += 1;
                 let (relation, moved) = (Relation::SameCpu, here != expected.last_cpu);
                 if phase == Phase::Window {
@@ -193,7 +193,7 @@ impl World<'_> {
                 expected.seen(cpus, here, Since::Sleeping, phase);
             }
             Act::ReceiveUnstamped => {
-                recorder.received(1, || None);
+                recorder.received(1, |_| None);
                 expected.received[phase as usize] += 1;
                 expected.unstamped += u64::from(phase == Phase::Window);
                 expected.seen(cpus, here, Since::Sleeping, phase);

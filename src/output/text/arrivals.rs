@@ -1,10 +1,10 @@
-//! Blocks whose rounds have times of their own: rates, and how late they were.
+//! Blocks whose rounds have times of their own: rates, and how late they were; queues.
 //!
 //! Must not know: when late is too late.
 
-use super::layout::{NONE, count, gap, lines, table, time, wrapped};
+use super::layout::{NONE, count, gap, lines, pair, table, time, wrapped};
 use crate::base::unit;
-use crate::report::{Arrivals, Run};
+use crate::report::{Arrivals, QueueRow, Run};
 
 /// A row for each; nothing for a run without.
 pub(super) fn section(run: &Run, width: usize) -> Option<String> {
@@ -15,7 +15,20 @@ pub(super) fn section(run: &Run, width: usize) -> Option<String> {
     let rows: Vec<Vec<String>> = run.arrivals.iter().map(cells).collect();
     let what = |it: &Arrivals| lines(&wrapped(&format!("{}: ", it.team), &it.at, width - 2));
     let what: String = run.arrivals.iter().map(what).collect();
-    Some(table(&header, &rows, gap(width)) + &what)
+    Some(table(&header, &rows, gap(width)) + &what + &queues(&run.queues, width))
+}
+
+/// `most messages at once: arrival 3, request 17`.
+fn queues(all: &[QueueRow], width: usize) -> String {
+    let one = |row: &QueueRow| match (row.most.value, row.most.reason.as_deref()) {
+        (Some(most), _) => pair(&row.channel, &count(most)),
+        (None, reason) => format!("{} {NONE} ({})", row.channel, reason.unwrap_or(NONE)),
+    };
+    let all: Vec<String> = all.iter().map(one).collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => wrapped("  most messages at once: ", &all.join(", "), width),
+    }
 }
 
 fn cells(it: &Arrivals) -> Vec<String> {

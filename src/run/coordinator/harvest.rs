@@ -108,6 +108,7 @@ impl Coordinator<'_> {
             instances: gather::instances(self.memory, self.pace.clock),
             tasks: gather::tasks(self.memory, &ids, self.pace.clock),
             spaces: self.spaces(scan_seq),
+            queues: gather::queues(self.memory),
             syncs: gather::syncs(self.memory, &ids, &objects),
             cgroups,
             timeline,
