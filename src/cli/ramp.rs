@@ -24,6 +24,16 @@ pub struct Row {
     pub n: u32,
     /// The harmonic mean over these; `None` without any.
     pub hmean: Option<f64>,
+    /// With several instances: the same of the one that had least in a run, and of the one that had
+    /// most; `None` where they are not kept apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instances: Option<Spread>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    pub least: f64,
+    pub most: f64,
 }
 
 /// The mean of the rows from the peak to twice it.
@@ -54,6 +64,7 @@ impl Ramp {
                 name: format!("{row}-{n}"),
                 n: values.len() as u32,
                 hmean: harmonic_mean(&values),
+                instances: spread(&metric, point),
             };
             let is_scored = n.parse().is_ok_and(|n: u32| (from..=to).contains(&n));
             if let Some(hmean) = row.hmean.filter(|_| is_scored) {
@@ -79,7 +90,10 @@ impl Ramp {
         };
         let mut lines: Vec<(&str, String, String)> = Vec::new();
         for row in &self.rows {
-            lines.push((&row.name, number(row.hmean), String::new()));
+            let of = row.instances.map_or(String::new(), |Spread { least, most }| {
+                format!("  instances from {least:.2} to {most:.2}")
+            });
+            lines.push((&row.name, number(row.hmean), of));
         }
         lines.push(("score", number(*mean), format!("  mean from {from} to {to}: {of}")));
         let widest = |of: fn(&(&str, String, String)) -> usize| lines.iter().map(of).max();
@@ -101,6 +115,19 @@ fn values(metric: &str, point: &Report) -> Vec<f64> {
     point.runs.iter().filter_map(value).collect()
 }
 
+/// Of the instances' rates, where the metric is the rate of a measure block.
+fn spread(metric: &str, point: &Report) -> Option<Spread> {
+    let is_of = |measure: &str| Some(measure) == metric.strip_suffix("s_per_s");
+    let (mut least, mut most) = (Vec::new(), Vec::new());
+    for run in &point.runs {
+        let blocks = run.instances.iter().filter(|it| is_of(&it.measure));
+        let rates: Vec<f64> = blocks.filter_map(|it| it.per_s).collect();
+        least.extend(rates.iter().copied().reduce(f64::min));
+        most.extend(rates.iter().copied().reduce(f64::max));
+    }
+    Some(Spread { least: harmonic_mean(&least)?, most: harmonic_mean(&most)? })
+}
+
 /// What mmtests prints for rates; with a rate of 0 it is 0.
 fn harmonic_mean(values: &[f64]) -> Option<f64> {
     let inverse: f64 = values.iter().map(|value| 1.0 / value).sum();
@@ -110,7 +137,7 @@ fn harmonic_mean(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture;
+    use crate::report::{InstanceBlocks, fixture};
 
     /// A point with runs of these rates.
     fn point(n: u32, rates: &[Option<f64>]) -> Report {
@@ -155,6 +182,34 @@ mod tests {
   tput-3     -
   score      -  mean from 2 to 4: none of the points is there
 ",
+        );
+    }
+
+    #[test]
+    fn instances_that_are_apart_are_beside_their_sum() {
+        let mut point = point(4, &[Some(30.0), Some(60.0)]);
+        point.profile.primary = Some("passs_per_s".to_owned());
+        let time = point.runs[0].latency[0].clone();
+        for (run, [first, second]) in point.runs.iter_mut().zip([[10.0, 20.0], [30.0, 30.0]]) {
+            let metric = run.metrics["messages_per_s"].clone();
+            run.metrics.insert("passs_per_s".to_owned(), metric);
+            let rows = [(0, "pass", first), (1, "pass", second), (0, "other", 0.5)];
+            run.instances = rows
+                .map(|(instance, measure, per_s)| InstanceBlocks {
+                    instance,
+                    measure: measure.to_owned(),
+                    per_s: Some(per_s),
+                    time: time.clone(),
+                })
+                .into();
+        }
+        let ramp = Ramp::of("n", &[point]).unwrap();
+        assert_eq!(
+            ramp.text(),
+            "Hmean of passs_per_s (1/s) over 2 runs a point
+  tput-4  40.00  instances from 15.00 to 24.00
+  score   40.00  mean from 2 to 4: tput-4
+"
         );
     }
 

@@ -112,6 +112,25 @@ fn a_ramp_has_its_rows_and_score() {
 }
 
 #[test]
+fn rows_of_several_vms_tell_the_least_and_the_most() {
+    let flags = SHORT.replace("--warehouses 3", "--sweep warehouses=1,2 --jvms 3");
+    let document = json(&program(JBB, &format!("{} --json -", flags.replace("300ms", "100ms"))));
+    let (ramp, points) = (&document["sweep"]["ramp"], &document["sweep"]["points"]);
+    for at in 0..2 {
+        let (row, run) = (&ramp["rows"][at], &points[at]["runs"][0]);
+        let rates = run["instances"].as_array().unwrap().iter();
+        let rates: Vec<f64> = rates.map(|it| it["per_s"].as_f64().unwrap()).collect();
+        assert_eq!(rates.len(), 3);
+        assert!((rates.iter().sum::<f64>() / transactions(run) - 1.0).abs() < 1e-9, "{rates:?}");
+        let [least, most] = ["least", "most"].map(|it| row["instances"][it].as_f64().unwrap());
+        // The mean of one run is its own number, but for rounding.
+        let near = |a: f64, b: f64| assert!((a - b).abs() <= b * 1e-9, "{a} {b}");
+        near(least, rates.iter().copied().fold(f64::INFINITY, f64::min));
+        near(most, rates.iter().copied().fold(0.0, f64::max));
+    }
+}
+
+#[test]
 fn another_parameter_has_no_rows() {
     let flags = SHORT.replace("300ms", "50ms");
     let document = json(&program(JBB, &format!("{flags} --sweep walk=1%,2% --json -")));
