@@ -30,11 +30,19 @@ fn is_split(shares: &[&Value], of: &str) {
 fn oltp(_: &Shape) {
     let line = "schedload run oltp --instances 2 --threads 2 --pool 2MiB --duration 15s";
     let run = program::run(line);
-    for instance in run.value("residency.instances").as_array().unwrap() {
+    let instances = run.value("residency.instances").as_array().unwrap();
+    for instance in instances {
         let shares = |key: &str| instance[key].as_array().unwrap().iter().collect::<Vec<_>>();
         is_split(&shares("cpu"), "time");
         is_split(&shares("memory"), "memory");
+        let share = &instance["counts"]["cross_node_wakeup_share"];
+        assert!(share["value"].is_number(), "{share}");
     }
+    let sum =
+        |key: &str| -> u64 { instances.iter().map(|it| it["counts"][key].as_u64().unwrap()).sum() };
+    assert_eq!(sum("cross_node_wakeups"), run.wakeups("cross_node"));
+    assert_eq!(sum("wakeups"), run.wakeups("all"));
+    assert_eq!(sum("pulled_node"), run.number("migrations.pulled_node"));
     let all = run.wakeups("all");
     let share = run.value("metrics.cross_node_wakeup_share.value").as_f64().unwrap();
     assert!((share - run.wakeups("cross_node") as f64 / all as f64).abs() < 1e-9, "{share}");
