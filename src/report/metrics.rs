@@ -12,8 +12,8 @@ use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
 use crate::report::{
     InstancePlacement, Judged, Metric, NO_ACTIVE, NO_ARRIVALS, NO_FLOPS, NO_MEMORY, NO_MESSAGES,
-    NO_RECEIVER, NO_SUCH_STEP, NO_TRIAL, Sourced, arrivals, latency,
-    memory_steps, placement, queues, sync, sync_metrics,
+    NO_RECEIVER, NO_SUCH_STEP, NO_TRIAL, Sourced, arrivals, latency, memory_steps, placement,
+    queues, sync, sync_metrics,
 };
 use std::collections::BTreeMap;
 
