@@ -211,7 +211,8 @@ pub const METRICS: &[Metric] = &[
         "*_asleep_share",
         "1",
         Neither,
-        "part of the messages received by the team of that name that found it asleep",
+        "part of the messages received by the team of that name, and of the times that it was let \
+         go at a desk, that found it asleep",
     )
     .of(Of::Team),
     row(

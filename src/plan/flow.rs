@@ -3,7 +3,7 @@
 //! Must not know: how a task decides.
 
 use super::number::Wanted;
-use super::{Amount, Op, Plan, TeamPlan, check};
+use super::{Act, Amount, Op, Plan, TeamPlan, check};
 use crate::base::unit::{self, Unit, counted};
 use crate::profile::keys::NUMBER_MAX;
 use crate::profile::{Fault, Span};
@@ -210,6 +210,22 @@ impl Op {
     pub fn work(&self) -> Option<&'static work::Kind> {
         match self {
             Op::Work { kind, .. } => work::find(kind),
+            _ => None,
+        }
+    }
+
+    /// The number of the series in which it enters a time.
+    pub fn measures(&self) -> Option<u32> {
+        match self {
+            Op::EndMeasure { measure } => Some(*measure),
+            Op::Flow(flow) => match **flow {
+                Flow::Answered { measure } => Some(measure),
+                _ => None,
+            },
+            Op::Sync(it) => match it.act {
+                Act::Ask { measure } => Some(measure),
+                _ => None,
+            },
             _ => None,
         }
     }

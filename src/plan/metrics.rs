@@ -4,7 +4,7 @@
 
 use super::number::{self, Wanted};
 use super::scope::{Scope, suggestion};
-use super::{ConditionPlan, Plan};
+use super::{ConditionPlan, Plan, TeamPlan};
 use crate::base::Unit;
 use crate::metric::{self, Metric};
 use crate::profile::keys::NUMBER_MAX;
@@ -32,6 +32,15 @@ impl Plan {
     /// The names of all measure blocks, each once.
     pub fn measures(&self) -> Vec<&str> {
         distinct(self.teams.iter().flat_map(|team| &team.measures).map(String::as_str))
+    }
+
+    /// Whether any step takes times of this name; what a parameter left out has none.
+    pub fn is_measured(&self, name: &str) -> bool {
+        let by = |team: &TeamPlan| {
+            let number = team.measures.iter().position(|it| it == name);
+            number.is_some_and(|it| team.ops.iter().any(|op| op.measures() == Some(it as u32)))
+        };
+        self.teams.iter().any(by)
     }
 
     /// Every metric that its runs have, with the name of the measure block or team that it is of.

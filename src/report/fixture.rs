@@ -108,7 +108,9 @@ pub(crate) fn plan() -> Plan {
     };
     let send = Op::Send { channel: 0, pick: Pick::All, bytes };
     let receive = Op::Receive { channel: 0, pick: Pick::At(Amount::Fixed(0)), bytes };
-    let mut sender = team("sender", repeat(ROUNDS, send));
+    let mut ops = repeat(ROUNDS, send);
+    ops.extend([Op::Measure { measure: 0 }, Op::EndMeasure { measure: 0 }]);
+    let mut sender = team("sender", ops);
     sender.measures = vec!["round_trip".to_owned()];
     Plan {
         profile: "hackbench".to_owned(),

@@ -32,6 +32,7 @@ fn one(case: &Case<'_>, measure: &str, at: u32) -> InstanceBlocks {
 
 #[cfg(test)]
 mod tests {
+    use crate::plan::Op;
     use crate::record::recording::SeriesKind;
     use crate::report::{InstanceBlocks, Report, fixture, fixture_memory};
 
@@ -40,6 +41,7 @@ mod tests {
         let mut plan = fixture_memory::two_instances_plan();
         (plan.instances, plan.copies) = (instances, instances);
         plan.teams[0].measures = vec!["pass".to_owned()];
+        plan.teams[0].ops.push(Op::EndMeasure { measure: 0 });
         let mut recording = fixture_memory::two_instances();
         for (instance, n) in [(0, 600), (1, 200)] {
             let kind = SeriesKind::Measure { name: "pass".to_owned(), instance };

@@ -251,7 +251,8 @@ fn messages(recording: &Recording) -> Messages {
         received: sum(|task| PerPhase::total(&task.messages.received)),
         sent_window: sum(|task| task.messages.sent.window),
         received_window: sum(|task| task.messages.received.window),
-        wakeups: latency::count(recording, wakeups).saturating_sub(sync::wakeups(&recording.syncs)),
+        wakeups: latency::count(recording, wakeups)
+            .saturating_sub(sync::wakeups(recording.syncs.iter())),
     }
 }
 

@@ -6,14 +6,14 @@ use crate::base::Reading;
 use crate::metric::{Metric as Row, Of};
 use crate::plan::Op;
 use crate::record::memory::Moved;
-use crate::record::recording::{CpuTime, End, Series, SeriesKind, TaskRecord};
+use crate::record::recording::{CpuTime, End, SeriesKind, TaskRecord};
 use crate::report::histogram::{Histogram, P50, P95, P99, P999};
 use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
 use crate::report::{
-    InstancePlacement, Judged, Metric, NO_ACTIVE, NO_ARRIVALS, NO_FLOPS, NO_MEMORY, NO_MESSAGES,
-    NO_RECEIVER, NO_SUCH_STEP, NO_TRIAL, Sourced, arrivals, latency, memory_steps, placement,
-    queues, sync, sync_metrics,
+    InstancePlacement, Judged, Metric, NO_ACTIVE, NO_ARRIVALS, NO_BLOCK, NO_FLOPS, NO_MEMORY,
+    NO_RECEIVER, NO_SUCH_STEP, NO_TRIAL, Sourced, arrivals, asleep, latency, memory_steps,
+    placement, queues, sync, sync_metrics,
 };
 use std::collections::BTreeMap;
 
@@ -169,6 +169,9 @@ pub(super) fn sampler_share(case: &Case<'_>) -> Value {
 }
 
 fn of_measure(key: &str, name: &str, case: &Case<'_>) -> Value {
+    if !case.plan.is_measured(name) {
+        return Err(NO_BLOCK.to_owned());
+    }
     let histogram =
         latency::merged(case.recording, |series| latency::is_measure(&series.kind, name));
     match key {
@@ -187,17 +190,7 @@ fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
     let team = teams.iter().position(|team| team.name == name).ok_or("there is no such team")?;
     let of_kernel = || Kernel::of_team(&case.recording.tasks, team);
     match key {
-        "*_asleep_share" => {
-            if !teams[team].receives {
-                return Err(NO_MESSAGES.to_owned());
-            }
-            let series = case.recording.series.iter().filter(|series| series.team == team);
-            let wakeups = series.filter(|it| matches!(it.kind, SeriesKind::Wakeup { .. }));
-            let woken: u64 = wakeups.map(Series::count).sum();
-            let tasks = case.recording.tasks.iter().filter(|task| task.team == team);
-            let received = tasks.map(|task| task.messages.received.window).sum();
-            ratio(woken as f64, received, "it received no message in the window")
-        }
+        "*_asleep_share" => asleep::share(case, team),
         "*_runnable" => runnable(case, &of_kernel()),
         "*_voluntary_switches" => kernel(&of_kernel().totals.voluntary_switches),
         "*_involuntary_switches" => kernel(&of_kernel().totals.involuntary_switches),

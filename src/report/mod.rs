@@ -5,6 +5,7 @@
 //! measured, never 0 in their stead. Reading on: `judge.rs` makes it, one file for each part.
 
 mod arrivals;
+mod asleep;
 mod caveats;
 pub mod charged;
 mod checks;
@@ -419,6 +420,8 @@ pub const NO_ACTIVE: &str = "this team has no block for a part of it";
 pub const NO_RECEIVER: &str = "no team of this profile receives messages";
 /// Why a metric of a team's messages has no value where it waits for none.
 pub const NO_MESSAGES: &str = "this team receives no messages";
+/// Why a metric of a measure block has no value where parameters leave out all blocks of its name.
+pub const NO_BLOCK: &str = "this run has no such measure block";
 /// Why a metric of memory steps has no value where there are none of the kind.
 pub const NO_SUCH_STEP: &str = "no step of this kind used memory in the window";
 /// Why there is no rate of floating point operations where no step counts them.
@@ -443,6 +446,7 @@ pub const UNSAID: &[&str] = &[
     NO_TRIAL,
     NO_RECEIVER,
     NO_MESSAGES,
+    NO_BLOCK,
     NO_SUCH_STEP,
     NO_SYNC,
     NO_SAFEPOINT,

@@ -114,8 +114,8 @@ fn row(record: &SyncRecord, case: &Case<'_>) -> Option<SyncRow> {
 }
 
 /// Wakeups of the window at sync objects, as far as their wakers are known.
-pub(super) fn wakeups(syncs: &[SyncRecord]) -> u64 {
-    syncs.iter().map(|record| record.slept - record.unstamped.min(record.slept)).sum()
+pub(super) fn wakeups<'a>(syncs: impl Iterator<Item = &'a SyncRecord>) -> u64 {
+    syncs.map(|record| record.slept - record.unstamped.min(record.slept)).sum()
 }
 
 /// Whether the team lets others through and is not let through itself: it helps in pauses, or
@@ -123,7 +123,7 @@ pub(super) fn wakeups(syncs: &[SyncRecord]) -> u64 {
 fn helps(case: &Case<'_>, record: &SyncRecord) -> bool {
     let team = case.plan.teams.get(record.team);
     team.is_some_and(|team| {
-        team.acts_at(record.object as u32).any(|act| matches!(act, Act::Pause | Act::Serve))
+        team.acts_at(record.object as u32).any(|act| matches!(act, Act::Pause | Act::Serve { .. }))
     })
 }
 
@@ -217,10 +217,10 @@ pub(super) fn held_share(case: &Case<'_>, team: usize) -> Result<f64, String> {
     }
 }
 
-/// What teams did at all objects of a sort in the window; `None` without any.
+/// What teams did at all objects of a sort in the window; `None` where nobody comes to any.
 pub(super) fn sum_of(case: &Case<'_>, sort: &str, of: impl Fn(&SyncRecord) -> u64) -> Option<u64> {
     let is_it = |object: &SyncPlan| object.words().0 == sort;
-    case.plan.syncs.iter().find(|object| is_it(object))?;
+    case.plan.syncs.iter().find(|object| is_it(object) && object.members > 0)?;
     let its = case.recording.syncs.iter().filter(|it| object(case, it).is_some_and(is_it));
     Some(its.map(of).sum())
 }
