@@ -39,6 +39,8 @@ pub enum Error {
     Topology(HostError),
     #[error(transparent)]
     Run(#[from] RunError),
+    #[error("how busy the CPUs are is not known, so no rate can be found: {0}; give one as --rps")]
+    NoRate(String),
     #[error("catching SIGINT and SIGTERM: {0}")]
     Signals(Errno),
     #[error(transparent)]
@@ -66,7 +68,7 @@ impl Error {
             | Error::NoReport { .. }
             | Error::Plan(PlanError::Faults(_)) => Exit::Usage,
             Error::CompatUsage(_) => Exit::CompatUsage,
-            Error::Host(_) | Error::Plan(PlanError::Host(_)) => Exit::HostCannot,
+            Error::Host(_) | Error::NoRate(_) | Error::Plan(PlanError::Host(_)) => Exit::HostCannot,
             Error::Run(RunError::Interrupted(signal)) => Exit::Interrupted(*signal),
             Error::Run(RunError::Start(_) | RunError::Region { .. } | RunError::Cgroup { .. }) => {
                 Exit::HostCannot

@@ -3,6 +3,11 @@
 //! Must not know: how its command line is read (`compat::schbench`), what its lines look like
 //! (`compat::schbench_lines`).
 
+mod numbers;
+mod rate;
+
+use self::numbers::{Last, Meter};
+use self::rate::{Next, Search, Tried, Why};
 use crate::base::Reading;
 use crate::cli::document::Document;
 use crate::cli::error::Error;
@@ -13,22 +18,18 @@ use crate::cli::run::{checked, ended, measure_with, say_faults};
 use crate::cli::sink::{self, Sink};
 use crate::cli::{outputs, program, words};
 use crate::compat::schbench::{self, Options, Request, UsageError};
-use crate::compat::schbench_lines::{self as lines, Header, OF_LATENCIES, OF_RPS, Samples};
 use crate::host::Host;
 use crate::plan::{Overrides, Plan, PlanError};
-use crate::profile::catalogue;
+use crate::profile::{Profile, catalogue};
 use crate::record::Recording;
-use crate::record::recording::{Series, SeriesKind, TaskRecord};
-use crate::report::{Histogram, Report};
-use crate::run::Control;
-use crate::sys::signal::Stopping;
+use crate::record::recording::{End, Series};
+use crate::report::Report;
+use crate::run::{Control, Tell};
+use crate::sys::signal::{self, Stopping};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
-
-const S: u64 = 1_000_000_000;
 
 /// `schedload-schbench`; `args` begin with the program's name.
 pub fn schbench_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -37,30 +38,34 @@ pub fn schbench_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(args: &[String]) -> Result<Exit, Error> {
     let refused = |error: UsageError| Error::CompatUsage(error.to_string());
-    let options = match schbench::parse(args.get(1..).unwrap_or_default()).map_err(refused)? {
+    let mut options = match schbench::parse(args.get(1..).unwrap_or_default()).map_err(refused)? {
         Request::Help => {
             sink::stdout(&schbench::help())?;
             return Ok(Exit::Done);
         }
         Request::Run(options) => *options,
     };
-    let profile = catalogue::load("schbench")?;
     let host = Host::read()?;
-    let plan = match Plan::new(&profile, &host, &overrides(&options, &host)?) {
-        // Of this program's user, a parameter out of its range is a bad command line.
-        Err(PlanError::Faults(faults)) => return Err(Error::CompatUsage(messages(&faults))),
-        plan => plan?,
-    };
+    let bench = Bench::new(&host, &options)?;
+    // What is wrong is told before a rate is looked for.
+    let plan = bench.plan(&options, options.runtime_s)?;
     let _stopping = Stopping::catch().map_err(Error::Signals)?;
     let mut theirs = options.json.as_deref().map(Sink::open).transpose()?;
     let mut ours = options.added("report-json").flatten().map(Sink::open).transpose()?;
-    if options.threads.is_none() {
-        let threads = options.threads(host.allowed.len() as u64);
-        say(&format!("setting worker threads to {threads}\n"));
-    }
-    let (recording, seconds) = measure(&plan, &host, &options)?;
+    options.remarks(&host.allowed).iter().for_each(|line| say(line));
+    let plan = match options.auto_rps {
+        None => plan,
+        Some(percent) => match bench.rate(&options, percent)? {
+            Sought::Rate(rps) => {
+                options.rps = rps;
+                bench.plan(&options, options.runtime_s)?
+            }
+            Sought::Ended(exit) => return Ok(exit),
+        },
+    };
+    let (recording, seconds) = bench.measure(&plan, &options)?;
     let exit = ended(&recording.end);
-    let last = Last::of(&plan, &recording, seconds);
+    let last = Last::of(&plan, &options, &recording, seconds);
     say(&last.text());
     let report = Report::judge(&plan, &host, &[recording]);
     let exit = exit.worse(checked(&report));
@@ -87,188 +92,118 @@ fn say(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-fn overrides(options: &Options, host: &Host) -> Result<Overrides, Error> {
-    let seed = seed(options.added("seed").flatten())?;
-    Ok(Overrides {
-        params: options.params(&host.allowed),
-        duration: Some(format!("{}s", options.runtime_s)),
-        warmup: Some(format!("{}s", options.warmup_s)),
-        seed,
-        allow_single_node: false,
+/// The profile on this host.
+struct Bench<'a> {
+    host: &'a Host,
+    profile: Profile,
+    seed: Option<u64>,
+    line: Line,
+}
+
+/// What came of looking for a rate.
+enum Sought {
+    Rate(u64),
+    /// A run of it did not go through.
+    Ended(Exit),
+}
+
+impl Bench<'_> {
+    fn new<'a>(host: &'a Host, options: &Options) -> Result<Bench<'a>, Error> {
+        let line = Line::new(match options.added("quiet") {
+            Some(_) => Show::Never,
+            None => Show::OnTerminal,
+        });
+        let seed = seed(options.added("seed").flatten())?;
+        Ok(Bench { host, profile: catalogue::load("schbench")?, seed, line })
+    }
+
+    fn plan(&self, options: &Options, seconds: u64) -> Result<Plan, Error> {
+        let overrides = Overrides {
+            params: options.params(&self.host.allowed),
+            duration: Some(format!("{seconds}s")),
+            warmup: Some(format!("{}s", options.warmup_s)),
+            seed: self.seed,
+            allow_single_node: false,
+        };
+        match Plan::new(&self.profile, self.host, &overrides) {
+            // Of this program's user, a parameter out of its range is a bad command line.
+            Err(PlanError::Faults(faults)) => Err(Error::CompatUsage(messages(&faults))),
+            plan => Ok(plan?),
+        }
+    }
+
+    /// The run, with its reports on the way, and the requests that ended in each of its seconds.
+    fn measure(&self, plan: &Plan, options: &Options) -> Result<(Recording, Vec<u64>), Error> {
+        self.line.title("schbench".to_string());
+        let meter = RefCell::new(Meter::default());
+        let each_second = |series: &[Series]| {
+            if let Some(text) = meter.borrow_mut().second(plan, options, series) {
+                say(&text);
+            }
+        };
+        let each_second: Option<&Tell<'_>> = match options.pipe() {
+            0 => Some(&each_second),
+            _ => None,
+        };
+        let control = Control { each_second, ..Control::default() };
+        let recording = measure_with(plan, self.host, &self.line, control)?;
+        Ok((recording, meter.into_inner().seconds))
+    }
+
+    /// The rate at which the CPUs are busy for so much of their time, found in runs of a second.
+    fn rate(&self, options: &Options, percent: u64) -> Result<Sought, Error> {
+        let mut options = Options { warmup_s: 0, ..options.clone() };
+        let mut search = Search::new(percent as f64 / 100.0);
+        loop {
+            self.line.title(format!("schbench at {} requests a second", options.rps));
+            let plan = self.plan(&options, 1)?;
+            let recording = measure_with(&plan, self.host, &self.line, Control::default())?;
+            if recording.end != End::TimeUp {
+                let exit = ended(&recording.end);
+                say_faults(&Report::judge(&plan, self.host, &[recording]));
+                return Ok(Sought::Ended(exit));
+            }
+            // One that came after the run had ended by itself.
+            if let Some(signal) = signal::stop_signal() {
+                return Ok(Sought::Ended(Exit::Interrupted(signal)));
+            }
+            match search.after(tried(&plan, self.host, &recording, options.rps)?) {
+                Next::Try(rps) => options.rps = rps,
+                Next::Keep(rps, busy, why) => {
+                    say(&remark(rps, busy, why));
+                    return Ok(Sought::Rate(rps));
+                }
+            }
+        }
+    }
+}
+
+/// What a run at a rate showed.
+fn tried(plan: &Plan, host: &Host, recording: &Recording, rps: u64) -> Result<Tried, Error> {
+    let busy = match &recording.busy {
+        Reading::Value(busy) => busy,
+        Reading::Absent(absence) => return Err(Error::NoRate(absence.reason.clone())),
+    };
+    let allowed = busy.iter().filter(|(cpu, _)| host.allowed.contains(*cpu));
+    let (n, sum) = allowed.fold((0u32, 0.0), |(n, sum), (_, share)| (n + 1, sum + share));
+    let messages = || recording.tasks.iter().map(|task| &task.messages);
+    let sent: u64 = messages().map(|it| it.sent.window).sum();
+    let received: u64 = messages().map(|it| it.received.window).sum();
+    // By chance some wait, at each worker or of those that came.
+    let waiting = plan.n_tasks().max(sent / 10);
+    Ok(Tried {
+        rps,
+        busy: sum / f64::from(n.max(1)),
+        at_most: (sent.saturating_sub(received) > waiting).then_some(received),
     })
 }
 
-/// The run, with its reports on the way, and the requests that ended in each of its seconds.
-fn measure(plan: &Plan, host: &Host, options: &Options) -> Result<(Recording, Vec<u64>), Error> {
-    let line = Line::new(match options.added("quiet") {
-        Some(_) => Show::Never,
-        None => Show::OnTerminal,
-    });
-    line.title("schbench".to_string());
-    let meter = RefCell::new(Meter::default());
-    let each_second = |series: &[Series]| {
-        if let Some(text) = meter.borrow_mut().second(plan, options, series) {
-            say(&text);
-        }
-    };
-    let control = Control { each_second: Some(&each_second), ..Control::default() };
-    let recording = measure_with(plan, host, &line, control)?;
-    Ok((recording, meter.into_inner().seconds))
-}
-
-/// What was counted until some second of the window.
-#[derive(Default)]
-struct Meter {
-    seconds: Vec<u64>,
-    requests: u64,
-    /// Where the numbers of the next report begin.
-    zero: Zero,
-}
-
-#[derive(Default)]
-struct Zero {
-    at_s: usize,
-    wakeups: Samples,
-    requests: Samples,
-}
-
-impl Meter {
-    /// Another second has passed; the report that is due.
-    fn second(&mut self, plan: &Plan, options: &Options, series: &[Series]) -> Option<String> {
-        let (wakeups, requests) = (wakeups(plan, series), measured(plan, series, "request"));
-        let so_far = requests.count();
-        self.seconds.push(so_far - self.requests);
-        self.requests = so_far;
-        let now_s = self.seconds.len();
-        let is_due = |every: u64| (now_s as u64).is_multiple_of(every);
-        let (wakeups, requests) = (sampled(&wakeups), sampled(&requests));
-        let text = is_due(options.interval_s).then(|| {
-            let runtime_s = now_s as u64;
-            let of_latencies = |label, all: &Samples, before: &Samples| {
-                lines::block(label, "usec", runtime_s, &all.since(before), &OF_LATENCIES)
-            };
-            let last = self.seconds.last().copied().unwrap_or(0) as f64;
-            let seconds = Samples::numbers(&self.seconds[self.zero.at_s..]);
-            of_latencies("Wakeup Latencies", &wakeups, &self.zero.wakeups)
-                + &of_latencies("Request Latencies", &requests, &self.zero.requests)
-                + &lines::block("RPS", "requests", runtime_s, &seconds, &OF_RPS)
-                + &format!("current rps: {last:.2}\n")
-        });
-        if options.zero_s.is_some_and(is_due) {
-            self.zero = Zero { at_s: now_s, wakeups, requests };
-        }
-        text
+/// What is to be known of a rate that is not as it was to be.
+fn remark(rps: u64, busy: f64, why: Why) -> String {
+    let busy = format!("with the CPUs {:.0} % busy", busy * 100.0);
+    match why {
+        Why::Near => String::new(),
+        Why::NoMore => format!("note: workers get no more than {rps} rps through, {busy}\n"),
+        Why::Nearest => format!("note: {rps} rps is the nearest rate that was found, {busy}\n"),
     }
-}
-
-/// The numbers of the whole window.
-struct Last {
-    runtime_s: u64,
-    wakeups: Samples,
-    requests: Samples,
-    seconds: Samples,
-    average: f64,
-    delays: [Option<u64>; 2],
-}
-
-impl Last {
-    fn of(plan: &Plan, recording: &Recording, mut seconds: Vec<u64>) -> Last {
-        let requests = measured(plan, &recording.series, "request");
-        let whole_s = recording.window_ns / S;
-        // The end of the last second is that of the window.
-        let before: u64 = seconds.iter().sum();
-        if (seconds.len() as u64) < whole_s {
-            seconds.push(requests.count() - before.min(requests.count()));
-        }
-        let delay = |team: &str| {
-            let number = plan.teams.iter().position(|it| it.name == team);
-            delay(recording.tasks.iter().filter(|task| Some(task.team) == number))
-        };
-        Last {
-            runtime_s: whole_s,
-            wakeups: sampled(&wakeups(plan, &recording.series)),
-            seconds: Samples::numbers(&seconds),
-            average: requests.count() as f64 * S as f64 / recording.window_ns.max(1) as f64,
-            requests: sampled(&requests),
-            delays: [delay("message"), delay("worker")],
-        }
-    }
-
-    fn text(&self) -> String {
-        let latencies =
-            |label, samples| lines::block(label, "usec", self.runtime_s, samples, &OF_LATENCIES);
-        latencies("Wakeup Latencies", &self.wakeups)
-            + &latencies("Request Latencies", &self.requests)
-            + &lines::block("RPS", "requests", self.runtime_s, &self.seconds, &OF_RPS)
-            + &format!("average rps: {:.2}\n", self.average)
-            + &lines::delays(self.delays[0], self.delays[1])
-    }
-
-    fn json(&self, options: &Options, report: &Report, cmdline: &str) -> String {
-        let knob = |key: &str| report.host.knobs.get(key).and_then(Option::as_deref);
-        let hostname = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let header = Header {
-            kernel: report.host.kernel.as_deref().unwrap_or("unknown"),
-            jobname: options.jobname.as_deref(),
-            hostname: hostname.trim_end(),
-            sched_ext: match knob("scx") {
-                Some("enabled") => knob("scx_ops").unwrap_or("unknown"),
-                _ => "disabled",
-            },
-            cmdline,
-        };
-        let time_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-        let series = [
-            ("wakeup_latency", &self.wakeups),
-            ("request_latency", &self.requests),
-            ("rps", &self.seconds),
-        ];
-        lines::json(&header, time_s, self.runtime_s, &series)
-    }
-}
-
-fn sampled(histogram: &Histogram) -> Samples {
-    let extremes = histogram.min().zip(histogram.max());
-    Samples::times(histogram.counts().to_vec(), extremes)
-}
-
-/// Wakeup latencies as schbench has them: from when the message thread took the list. With `rps`
-/// there is no list, and they are those of workers that slept.
-fn wakeups(plan: &Plan, series: &[Series]) -> Histogram {
-    let batches = measured(plan, series, "message_batch_wait");
-    if batches.count() > 0 {
-        return batches;
-    }
-    of_workers(plan, series, |kind| matches!(kind, SeriesKind::Wakeup { .. }))
-}
-
-fn measured(plan: &Plan, series: &[Series], name: &str) -> Histogram {
-    of_workers(
-        plan,
-        series,
-        |kind| matches!(kind, SeriesKind::Measure { name: it, .. } if it == name),
-    )
-}
-
-fn of_workers(plan: &Plan, series: &[Series], is_it: impl Fn(&SeriesKind) -> bool) -> Histogram {
-    let mut all = Histogram::default();
-    let workers = plan.teams.iter().position(|team| team.name == "worker");
-    for one in series.iter().filter(|one| Some(one.team) == workers && is_it(&one.kind)) {
-        all.add_series(one);
-    }
-    all
-}
-
-/// How long these tasks waited for a CPU in each of their turns, on average (ns).
-fn delay<'a>(tasks: impl Iterator<Item = &'a TaskRecord>) -> Option<u64> {
-    let (mut delay_ns, mut turns) = (0, 0);
-    for TaskRecord { kernel, .. } in tasks {
-        let (Reading::Value(delay), Reading::Value(slices)) =
-            (&kernel.run_delay_ns, &kernel.timeslices)
-        else {
-            return None;
-        };
-        (delay_ns, turns) = (delay_ns + delay, turns + slices);
-    }
-    (turns > 0).then(|| delay_ns / turns)
 }

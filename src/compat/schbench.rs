@@ -4,7 +4,7 @@
 //! Must not know: how the run is made, what is printed.
 
 use crate::base::CpuList;
-use crate::compat::getopt::{self, GetoptError, Row, Value};
+use crate::compat::getopt::{self, GetoptError, Given, Row, Value};
 
 /// A command line of schbench, with the few options that schedload adds to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,10 @@ pub struct Options {
     pub locking: Locking,
     /// Requests that arrive in a second, of all message threads; 0: workers ask.
     pub rps: u64,
+    /// Percent of the CPUs' time that they are to be busy, for which a rate is looked for.
+    pub auto_rps: Option<u64>,
+    /// Bytes that are written at a wake, in place of requests; 0: requests.
+    pub pipe_bytes: u64,
     /// Percent of footprint and operations that are a worker's own.
     pub split: Option<u64>,
     pub message_cpus: Pins,
@@ -48,6 +52,9 @@ pub enum Locking {
     None,
 }
 
+/// What `-r 0` stands for, to be ended by a signal: about as long as a plan can be (104 days).
+const FOREVER_S: u64 = 9_000_000;
+
 /// Where threads may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pins {
@@ -55,6 +62,15 @@ pub enum Pins {
     /// Each message thread on a CPU of its own, workers on the others.
     Auto,
     Cpus(CpuList),
+}
+
+/// What a wakeup latency is counted from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stamps {
+    /// When the message thread took the list that the worker was on.
+    OfBatches,
+    /// The worker's own wake.
+    OfWakes,
 }
 
 /// What the command line asks for.
@@ -69,18 +85,17 @@ pub enum Request {
 pub enum UsageError {
     #[error(transparent)]
     Getopt(#[from] GetoptError),
-    #[error("`{0}` of option `--split` is not a percentage from 0 to 100")]
-    Split(String),
+    #[error("`{value}` of option `{option}` is not a percentage from 0 to 100")]
+    Percent { option: String, value: String },
     #[error("`{value}` of option `{option}` is neither `auto` nor a list of CPUs such as 0-3,8")]
     Cpus { option: String, value: String },
-    #[error("{0}")]
-    NotHere(&'static str),
 }
 
-const NO_AUTO_RPS: &str = "option `--auto-rps` is not offered: a rate that follows the kernel \
-                           under test compares nothing; find one once, and give it as `--rps`";
-const NO_PIPE: &str = "option `--pipe` is not offered: `schedload run pingpong` passes messages \
-                       of any size between tasks that do nothing else";
+/// The most bytes that pass at a wake.
+const PIPE_MAX: u64 = 1 << 20;
+
+/// The rate at which the search for one begins.
+const FIRST_RPS: u64 = 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
@@ -131,7 +146,7 @@ const OPTIONS: getopt::Options<Meaning> = getopt::Options {
     original: &[
         number("message-threads", 'm', Meaning::Messages, "threads that wake workers [1]"),
         number("threads", 't', Meaning::Threads, "workers of each [CPUs / message threads]"),
-        number("runtime", 'r', Meaning::Runtime, "seconds [30]"),
+        number("runtime", 'r', Meaning::Runtime, "seconds, 0: until a signal [30]"),
         number("cache_footprint", 'F', Meaning::Footprint, "KiB of matrices [256]"),
         number("operations", 'n', Meaning::Operations, "multiplications in a request [5]"),
         number("sleep_usec", 's', Meaning::Sleep, "sleep in a request, in us [100]"),
@@ -147,10 +162,20 @@ const OPTIONS: getopt::Options<Meaning> = getopt::Options {
         ),
         row("no-locking", Some('L'), Value::None, Meaning::NoLocking, "multiply without lock"),
         number("rps", 'R', Meaning::Rps, "requests a second as an open loop [0: workers ask]"),
-        number("auto-rps", 'A', Meaning::AutoRps, "not offered"),
-        number("pipe", 'p', Meaning::Pipe, "not offered"),
-        number("message-cpus", 'M', Meaning::MessageCpus, "where message threads run, or auto"),
-        number("worker-cpus", 'W', Meaning::WorkerCpus, "where workers run, or auto"),
+        number("auto-rps", 'A', Meaning::AutoRps, "find the rate at which CPUs are so busy, in %"),
+        number("pipe", 'p', Meaning::Pipe, "bytes to write at each wake, in place of requests"),
+        number(
+            "message-cpus",
+            'M',
+            Meaning::MessageCpus,
+            "CPUs for message threads, each on one, or auto",
+        ),
+        number(
+            "worker-cpus",
+            'W',
+            Meaning::WorkerCpus,
+            "CPUs for workers, or auto: those that are left",
+        ),
         number("json", 'j', Meaning::Json, "write schbench's JSON to this file, or -"),
         number("jobname", 'J', Meaning::Jobname, "a name that is put in there"),
         row("split", None, Value::Needed, Meaning::Split, "percent of the matrices not shared"),
@@ -180,6 +205,8 @@ impl Default for Options {
             calibrate: Calibrate::No,
             locking: Locking::PerCpu,
             rps: 0,
+            auto_rps: None,
+            pipe_bytes: 0,
             split: None,
             message_cpus: Pins::Anywhere,
             worker_cpus: Pins::Anywhere,
@@ -198,7 +225,10 @@ pub fn parse(args: &[String]) -> Result<Request, UsageError> {
             Meaning::Help => return Ok(Request::Help),
             Meaning::Messages => options.messages = given.number()?,
             Meaning::Threads => options.threads = Some(given.number()?),
-            Meaning::Runtime => options.runtime_s = given.number()?,
+            Meaning::Runtime => {
+                options.runtime_s =
+                    Some(given.number_from(0)?).filter(|s| *s > 0).unwrap_or(FOREVER_S);
+            }
             Meaning::Warmup => options.warmup_s = given.number_from(0)?,
             Meaning::Interval => options.interval_s = given.number()?,
             Meaning::Zero => options.zero_s = Some(given.number_from(0)?).filter(|s| *s > 0),
@@ -208,16 +238,18 @@ pub fn parse(args: &[String]) -> Result<Request, UsageError> {
             Meaning::Calibrate => options.calibrate = Calibrate::Yes,
             Meaning::NoLocking => options.locking = Locking::None,
             Meaning::Rps => options.rps = given.number_from(0)?,
-            Meaning::AutoRps => return Err(UsageError::NotHere(NO_AUTO_RPS)),
-            Meaning::Pipe if given.number_from(0)? == 0 => {}
-            Meaning::Pipe => return Err(UsageError::NotHere(NO_PIPE)),
-            Meaning::Split => options.split = Some(percent(given.value)?),
+            Meaning::AutoRps => options.auto_rps = Some(percent(&given)?).filter(|it| *it > 0),
+            Meaning::Pipe => options.pipe_bytes = given.number_from(0)?,
+            Meaning::Split => options.split = Some(percent(&given)?),
             Meaning::MessageCpus => options.message_cpus = pins(given.option, given.value)?,
             Meaning::WorkerCpus => options.worker_cpus = pins(given.option, given.value)?,
             Meaning::Json => options.json = given.value,
             Meaning::Jobname => options.jobname = given.value,
             Meaning::Added => options.added.push((given.row.long, given.value)),
         }
+    }
+    if options.auto_rps.is_some() && options.rps == 0 {
+        options.rps = FIRST_RPS;
     }
     // Either word is for both.
     if options.message_cpus == Pins::Auto || options.worker_cpus == Pins::Auto {
@@ -226,10 +258,10 @@ pub fn parse(args: &[String]) -> Result<Request, UsageError> {
     Ok(Request::Run(Box::new(options)))
 }
 
-fn percent(value: Option<String>) -> Result<u64, UsageError> {
-    let text = value.unwrap_or_default();
-    let number = text.parse().ok().filter(|number| *number <= 100);
-    number.ok_or(UsageError::Split(text))
+fn percent(given: &Given<Meaning>) -> Result<u64, UsageError> {
+    let value = given.value.clone().unwrap_or_default();
+    let number = value.parse().ok().filter(|number| *number <= 100);
+    number.ok_or_else(|| UsageError::Percent { option: given.option.clone(), value })
 }
 
 fn pins(option: String, value: Option<String>) -> Result<Pins, UsageError> {
@@ -255,9 +287,37 @@ impl Options {
         self.threads.unwrap_or(cpus.div_ceil(self.messages))
     }
 
+    /// Bytes that pass at a wake.
+    pub fn pipe(&self) -> u64 {
+        self.pipe_bytes.min(PIPE_MAX)
+    }
+
+    /// Which stamps wakeup latencies are told by.
+    pub fn stamps(&self) -> Stamps {
+        match (self.rps, self.pipe_bytes) {
+            (0, 0) => Stamps::OfBatches,
+            _ => Stamps::OfWakes,
+        }
+    }
+
+    /// Lines about what was not said, or will not be done, on so many CPUs.
+    pub fn remarks(&self, allowed: &CpuList) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if self.pipe_bytes > PIPE_MAX {
+            let asked = self.pipe_bytes;
+            remarks.push(format!("warning: --pipe {asked} is too large, {PIPE_MAX} bytes pass\n"));
+        }
+        if self.threads.is_none() {
+            let threads = self.threads(allowed.len() as u64);
+            remarks.push(format!("setting worker threads to {threads}\n"));
+        }
+        remarks
+    }
+
     /// The parameters of the `schbench` profile that do the same on these CPUs.
     pub fn params(&self, allowed: &CpuList) -> Vec<(String, String)> {
         let [message_on, worker_on] = self.places(allowed);
+        let message_spread = if message_on == "any" { "none" } else { "cpu" };
         let locked = (self.locking, self.calibrate) == (Locking::PerCpu, Calibrate::No);
         let pairs = [
             ("messages", self.messages.to_string()),
@@ -268,8 +328,10 @@ impl Options {
             ("sleep", format!("{}us", self.sleep_us)),
             ("locking", u8::from(locked).to_string()),
             ("calibrate", u8::from(self.calibrate == Calibrate::Yes).to_string()),
+            ("pipe", format!("{} B", self.pipe())),
             ("rps", self.rps.to_string()),
             ("message_on", message_on),
+            ("message_spread", message_spread.to_string()),
             ("worker_on", worker_on),
         ];
         pairs.map(|(name, value)| (name.to_string(), value)).into()
@@ -298,7 +360,11 @@ pub fn help() -> String {
          Options of schbench:\n{}\n\
          Options that schedload adds, to be written out:\n{}\n\
          Its lines go to stderr. With --rps requests arrive at times of their own, and\n\
-         wakeups are those of workers that slept.\n\n\
+         wakeups are those of workers that slept. --auto-rps looks for a rate, from that\n\
+         of --rps or 10 on, in runs of a second; the run that is measured has that rate\n\
+         from its begin to its end: one that followed the kernel under test would give\n\
+         two kernels different work. With --pipe nothing is printed on the way. SIGINT\n\
+         ends a run, and what was measured until then is printed.\n\n\
          Exit codes:\n  \
            0  done\n  \
            1  bad command line, as schbench has it\n  \
@@ -338,7 +404,10 @@ mod tests {
         check("--cache_footprint 1 -r 60", Options { footprint_kib: 1, ..options("-r 60") });
         check("-n 0 -s 0", Options { operations: 0, sleep_us: 0, ..default() });
         check("-z 0", default());
-        check("-p 0", default());
+        check("-r 0", Options { runtime_s: FOREVER_S, ..default() });
+        check("-p 0 -A 0", default());
+        check("-A 50", Options { auto_rps: Some(50), rps: 10, ..default() });
+        check("-A 50 -R 700", Options { auto_rps: Some(50), rps: 700, ..default() });
         check("-L -M auto", Options { locking: Locking::None, ..options("-W auto") });
         check("-j - -J name", options("--jobname name --json -"));
     }
@@ -353,10 +422,32 @@ mod tests {
         check("-n 1x", "`1x` of option `-n` is not a whole number from 0 to");
         check("--split 101", "`101` of option `--split` is not a percentage");
         check("-M 3-x", "`3-x` of option `-M` is neither `auto` nor a list");
-        check("-A 50", "option `--auto-rps` is not offered");
-        check("-p 100", "option `--pipe` is not offered");
+        check("-A 101", "`101` of option `-A` is not a percentage");
+        check("-p 1x", "`1x` of option `-p` is not a whole number from 0 to");
         check("foo", "unexpected operand `foo`");
         assert_eq!(parsed("--help -m 0"), Ok(Request::Help));
+    }
+
+    #[test]
+    fn says_what_was_not_said() {
+        let check = |line: &str, expected: &[&str]| {
+            let remarks = options(line).remarks(&"0-4".parse().unwrap());
+            assert_eq!(remarks, expected, "{line}");
+        };
+        check("-t 2", &[]);
+        check("-m 2", &["setting worker threads to 3\n"]);
+        let large = "warning: --pipe 1048577 is too large, 1048576 bytes pass\n";
+        check("-t 1 -p 1048577", &[large]);
+        check("-t 1 -p 1048576", &[]);
+    }
+
+    #[test]
+    fn stamps_are_of_batches_where_there_are_any() {
+        let check = |line: &str, expected| assert_eq!(options(line).stamps(), expected, "{line}");
+        check("", Stamps::OfBatches);
+        check("-R 10", Stamps::OfWakes);
+        check("-A 10", Stamps::OfWakes);
+        check("-p 10", Stamps::OfWakes);
     }
 
     #[test]
@@ -374,8 +465,13 @@ mod tests {
         check("-L", "locking", "0");
         check("--split 25", "private", "25%");
         check("", "message_on", "any");
+        check("", "message_spread", "none");
+        check("-p 100", "pipe", "100 B");
+        check("-p 2000000", "pipe", "1048576 B");
         check("-M 1-2", "message_on", "cpus:1-2");
+        check("-M 1-2", "message_spread", "cpu");
         check("-m 2 -M auto", "message_on", "cpus:0-1");
+        check("-m 2 -M auto", "message_spread", "cpu");
         check("-m 2 -M auto", "worker_on", "cpus:2-4");
         check("-m 9 -M auto", "worker_on", "any");
     }

@@ -13,6 +13,7 @@ pub struct Rows {
 }
 
 pub const OF_LATENCIES: Rows = Rows { percentiles: &[5_000, 9_000, 9_900, 9_990], star: 9_900 };
+pub const OF_WAKES: Rows = Rows { percentiles: &[2_000, 5_000, 9_000, 9_900, 9_990], star: 9_900 };
 pub const OF_RPS: Rows = Rows { percentiles: &[2_000, 5_000, 9_000], star: 5_000 };
 const OF_JSON: &[u64] = &[2_000, 5_000, 9_000, 9_900, 9_990];
 
@@ -104,6 +105,25 @@ pub fn block(label: &str, units: &str, runtime_s: u64, samples: &Samples, rows: 
 pub fn delays(message_ns: Option<u64>, worker_ns: Option<u64>) -> String {
     let us = |ns: Option<u64>| ns.map_or("unknown".to_string(), |ns| (ns / 1_000).to_string());
     format!("sched delay: message {} (usec) worker {} (usec)\n", us(message_ns), us(worker_ns))
+}
+
+/// What a worker was handed, on average: so often a second, so many bytes each time.
+pub fn transfer(per_s: f64, bytes: u64) -> String {
+    let mut amount = per_s * bytes as f64;
+    let mut units = ["B", "KB", "MB", "GB"].into_iter();
+    let mut unit = units.next().unwrap_or_default();
+    while let Some(next) = units.next().filter(|_| amount >= 1024.0) {
+        (amount, unit) = (amount / 1024.0, next);
+    }
+    format!("avg worker transfer: {per_s:.2} ops/sec {amount:.2}{unit}/s\n")
+}
+
+/// The rate that arrived, or the one that was found.
+pub fn rate(average: f64, found: Option<u64>) -> String {
+    match found {
+        Some(rps) => format!("final rps goal was {rps}\n"),
+        None => format!("average rps: {average:.2}\n"),
+    }
 }
 
 /// What the JSON says of machine and command line.
@@ -204,6 +224,24 @@ mod tests {
         for key in ["pct20.0", "pct50.0", "pct90.0", "pct99.0", "pct99.9", "min", "max"] {
             assert_eq!(document["int"][format!("wakeup_latency_{key}")], 7, "{key}");
         }
+    }
+
+    #[test]
+    fn a_transfer_is_in_the_unit_that_it_fills() {
+        let check = |per_s, bytes, expected: &str| {
+            assert_eq!(transfer(per_s, bytes), format!("avg worker transfer: {expected}\n"));
+        };
+        check(99.99, 1, "99.99 ops/sec 99.99B/s");
+        check(49.99, 21, "49.99 ops/sec 1.03KB/s");
+        check(73_716.22, 4096, "73716.22 ops/sec 287.95MB/s");
+        check(43_810.42, 1 << 20, "43810.42 ops/sec 42.78GB/s");
+        check(1e9, 1 << 20, "1000000000.00 ops/sec 976562.50GB/s");
+    }
+
+    #[test]
+    fn a_rate_that_was_found_is_told_in_place_of_the_average() {
+        assert_eq!(rate(99.5, None), "average rps: 99.50\n");
+        assert_eq!(rate(99.5, Some(100)), "final rps goal was 100\n");
     }
 
     #[test]

@@ -8,14 +8,15 @@ mod flow;
 use super::number::{self, Wanted};
 use super::resolve::{ChannelWords, message_size};
 use super::scope::{Scope, unknown_word};
-use super::{Amount, Op, Pick, Slice, SyncPlan, Use};
+use super::{Amount, Op, Pick, SyncPlan, Use};
 use crate::base::Unit;
-use crate::profile::keys::{NUMBER_MAX, VERBS};
+use crate::profile::keys::{Absent, NUMBER_MAX, VERBS};
 use crate::profile::{
     self, Action, Address, Expr, Fault, Profile, Span, Spread, Step, Which, Word,
 };
 use crate::step::{memory, work};
 
+mod region;
 mod sync;
 
 /// How deep steps may nest, so that neither planning nor running needs more than a fixed stack.
@@ -269,7 +270,8 @@ impl Compiler<'_> {
             ("count", it.count.is_some()),
             ("bytes", it.bytes.is_some()),
         ];
-        let needs = |key: &str| row.options.iter().any(|option| option.key == key);
+        let is_needed = |absent| matches!(absent, Absent::Required(_));
+        let needs = |key: &str| row.options.iter().any(|it| it.key == key && is_needed(it.absent));
         let missing = given.iter().find(|(key, is_given)| needs(key) && !is_given);
         if let Some((key, _)) = missing {
             let message = format!("`{verb}` has no `{key}`");
@@ -298,7 +300,11 @@ impl Compiler<'_> {
         let halo = number(&it.halo, &share("`halo`", 1.0));
         let skew = number(&it.skew, &share("`skew`", 10.0));
         let wanted = count_wanted(&it.verb.text);
-        let count = match it.bytes.as_ref().or(it.count.as_ref()) {
+        let (taken, part) = match it.verb.text.as_str() {
+            "allocate" => (it.bytes.as_ref(), Some(None)),
+            _ => (None, self.first_bytes(&it.bytes)),
+        };
+        let count = match taken.or(it.count.as_ref()) {
             Some(count) => number::amount(count, &wanted, scope, self.faults),
             None => Some(Amount::Fixed(1)),
         };
@@ -310,52 +316,16 @@ impl Compiler<'_> {
         let verb = it.verb.text.clone();
         let (Some(at), Some(from), Some(and)) = (at, from, and) else { return };
         let (Some(halo), Some(skew), Some(count)) = (halo, skew, count) else { return };
+        let Some(part) = part else { return };
         let halo = halo.unwrap_or(0.0);
-        if halo > 0.0 && !matches!(at.slice, Pick::At(_)) {
-            let message = "`halo` is of the next slice, and this is the whole region";
-            let help = format!("name a slice: `{}[me]`", it.region.channel.text);
-            self.faults.push(Fault::new(span.clone(), message).with_help(help));
+        if halo > 0.0 {
+            self.check_halo(it, &at, part, span);
         }
-        if count == Amount::Fixed(0) {
+        if count == Amount::Fixed(0) || part == Some(0) {
             return;
         }
-        let it = Use { verb, at, from, and, access, halo, count, skew };
+        let it = Use { verb, at, from, and, access, halo, part, count, skew };
         self.push(Op::Use(Box::new(it)), span);
-    }
-
-    /// Part of a region, with its number known to be one for every member.
-    fn slice(&mut self, address: &Address) -> Option<Slice> {
-        let Address { channel: name, which } = address;
-        let memory = &self.around.profile.memory;
-        let region = memory.iter().position(|region| region.name == name.text);
-        let Some(region) = region else {
-            let known = memory.iter().map(|region| region.name.as_str());
-            self.faults.push(unknown_word("region of memory", &name.text, &name.span, known));
-            return None;
-        };
-        let Kept::As { region, count } = self.around.regions[region] else { return None };
-        let slice = match which {
-            Which::All => Pick::All,
-            Which::Next | Which::Any => {
-                let message = "a step uses one slice, or all of a region";
-                let help = format!("write `{0}[me]` or `{0}`", name.text);
-                self.faults.push(Fault::new(name.span.clone(), message).with_help(help));
-                return None;
-            }
-            Which::At(expr) => {
-                let what = format!("the slice of `{}` (count {count})", name.text);
-                let wanted = Wanted::count(what, 0, count - 1);
-                let slice = number::amount(expr, &wanted, self.around.scope, self.faults)?;
-                let members = self.around.scope.size().unwrap_or(1);
-                let numbers = (0..members).map(|me| number::checked(&slice, me, &wanted));
-                if let Some(Err(message)) = numbers.into_iter().find(Result::is_err) {
-                    self.faults.push(Fault::new(expr.span.clone(), message));
-                    return None;
-                }
-                Pick::At(slice)
-            }
-        };
-        Some(Slice { region, slice })
     }
 
     /// A loop around the steps; nothing at all if they do nothing.

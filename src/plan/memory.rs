@@ -402,6 +402,7 @@ pub(super) fn used(op: &Op) -> Vec<(u32, &Pick)> {
             let all = std::iter::once(&it.at).chain(others);
             all.map(|place| (place.region, &place.slice)).collect()
         }
+        Op::Sync(it) => it.act.fill().iter().map(|fill| (fill.region, &Pick::All)).collect(),
         _ => Vec::new(),
     }
 }

@@ -35,7 +35,7 @@ pub use memory::{FirstTouch, HugePages, MemoryPlan, MemoryPolicy, Sharing};
 pub use owners::{Owner, Usage};
 pub use show::show;
 pub use space::Space;
-pub use sync::{Act, SyncOp, SyncPlan, SyncSort};
+pub use sync::{Act, Fill, SyncOp, SyncPlan, SyncSort};
 
 use crate::base::{CpuId, CpuList, NodeId, Place};
 use crate::host::Host;
@@ -316,6 +316,9 @@ pub struct Use {
     pub access: String,
     /// Share of the next slice that belongs to it.
     pub halo: f64,
+    /// Of a sweep, only so many bytes from the begin; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<u64>,
     /// Number of accesses, or bytes taken.
     pub count: Amount,
     /// Exponent of a Zipf distribution; `None`: all lines alike.

@@ -3,7 +3,8 @@
 //! Read off the steps; who touches a page first, and the halo of a sweep, do not count. Must not
 //! know: where anything is.
 
-use super::{MemoryPlan, Op, Pick, Plan, Sharing, Slice};
+use super::memory::used;
+use super::{MemoryPlan, Pick, Plan, Sharing, Slice};
 
 /// How the tasks of an instance use a region.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,19 +59,14 @@ impl Plan {
         let mut named = vec![Named::Nobody; region.count as usize];
         let (mut names_any, mut uses_all) = (false, false);
         for (team, plan) in self.teams.iter().enumerate() {
-            let uses = plan.ops.iter().filter_map(|op| match op {
-                Op::Use(it) => Some(it),
-                _ => None,
-            });
-            let slices = uses.flat_map(|it| [Some(&it.at), it.from.as_ref(), it.and.as_ref()]);
-            for slice in slices.flatten().filter(|slice| slice.region == index) {
+            for (_, pick) in plan.ops.iter().flat_map(used).filter(|(region, _)| *region == index) {
+                let Pick::At(number) = pick else {
+                    uses_all = true;
+                    continue;
+                };
+                names_any = true;
                 for me in 0..plan.size {
-                    let Some(number) = slice.number(me) else {
-                        uses_all = true;
-                        break;
-                    };
-                    names_any = true;
-                    if let Some(named) = named.get_mut(number as usize) {
+                    if let Some(named) = named.get_mut(number.of(me) as usize) {
                         *named = named.also_by(Owner { team, me });
                     }
                 }

@@ -53,12 +53,18 @@ pub(super) enum Level {
     Cpu,
 }
 
-pub(super) const LEVELS: [(&str, Level); 4] =
-    [("node", Level::Node), ("llc", Level::Llc), ("core", Level::Core), ("cpu", Level::Cpu)];
+/// What `spread` may be; `none` is for a parameter that may be any of these.
+pub(super) const SPREADS: [(&str, Option<Level>); 5] = [
+    ("none", None),
+    ("node", Some(Level::Node)),
+    ("llc", Some(Level::Llc)),
+    ("core", Some(Level::Core)),
+    ("cpu", Some(Level::Cpu)),
+];
 
 impl Level {
     fn name(self) -> &'static str {
-        LEVELS.iter().find(|(_, level)| *level == self).map_or("", |(name, _)| name)
+        SPREADS.iter().find(|(_, level)| *level == Some(self)).map_or("", |(name, _)| name)
     }
 
     /// What a CPU belongs to at this level.
@@ -103,7 +109,7 @@ pub(super) fn words(team: &Team, size: u32, scope: &Scope, faults: &mut Vec<Faul
     PlaceWords {
         on,
         start_on,
-        spread: spread.and_then(|word| one_of("spread", &LEVELS, word, scope, faults)),
+        spread: spread.and_then(|word| one_of("spread", &SPREADS, word, scope, faults)).flatten(),
         pin: if placement.pin { Pin::OneCpu } else { Pin::Free },
     }
 }

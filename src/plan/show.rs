@@ -359,6 +359,9 @@ fn use_of_memory(it: &Use, plan: &Plan) -> String {
     if it.from.is_none() && !["chase", "multiply"].contains(&it.verb.as_str()) {
         text.push_str(&format!(", {}", it.access));
     }
+    if let Some(bytes) = it.part {
+        text.push_str(&format!(", {}", unit::exact(bytes as f64, Unit::Bytes)));
+    }
     if it.halo > 0.0 {
         text.push_str(&format!(", halo {}", unit::exact(it.halo, Unit::Share)));
     }

@@ -96,7 +96,9 @@ pub enum Act {
         measure: u32,
     },
     /// Let those go on that have asked.
-    Serve,
+    Serve {
+        fill: Option<Fill>,
+    },
     /// Look whether a pause was asked for.
     Poll,
     /// Ask for a pause.
@@ -109,7 +111,25 @@ pub enum Act {
     },
 }
 
+/// What is written right before a task is woken at a desk: the slice of a region that belongs to
+/// it, as the first to those that ask, in the order of the teams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fill {
+    /// Index in `Plan::memory`.
+    pub region: u32,
+    /// Only so many bytes from the begin; `None`: all of it.
+    pub part: Option<u64>,
+}
+
 impl Act {
+    /// What it writes into memory.
+    pub fn fill(&self) -> Option<Fill> {
+        match self {
+            Act::Serve { fill } => *fill,
+            _ => None,
+        }
+    }
+
     /// Whether it is one by which a task comes to the object; else it ends a block.
     pub(super) fn comes(&self) -> bool {
         !matches!(self, Act::Unlock { .. } | Act::Resume { .. })
@@ -122,7 +142,7 @@ impl Act {
             Act::Lock { .. } | Act::Unlock { .. } => "lock",
             Act::Commit => "commit",
             Act::Ask { .. } => "ask",
-            Act::Serve => "serve",
+            Act::Serve { .. } => "serve",
             Act::Poll => "safepoint",
             Act::Collect => "collect",
             Act::Pause | Act::Resume { .. } => "pause",
@@ -136,7 +156,7 @@ impl Act {
             Act::Lock { .. } | Act::Unlock { .. } => format!("lock `{name}`"),
             Act::Commit => format!("a leader's flush of `{name}`"),
             Act::Ask { .. } => format!("somebody who serves at desk `{name}`"),
-            Act::Serve => format!("somebody who asks at desk `{name}`"),
+            Act::Serve { .. } => format!("somebody who asks at desk `{name}`"),
             Act::Poll | Act::Collect => format!("the end of a pause of `{name}`"),
             Act::Pause | Act::Resume { .. } => format!("a pause of `{name}`"),
         }
@@ -268,7 +288,9 @@ pub(super) fn settle(
         }
         match &mut object.sort {
             SyncSort::Barrier { parties: parties @ 0, .. } => *parties = comers(visits, index),
-            SyncSort::Desk { servers } => *servers = of(index, |act| *act == Act::Serve),
+            SyncSort::Desk { servers } => {
+                *servers = of(index, |act| matches!(act, Act::Serve { .. }))
+            }
             SyncSort::Safepoint { mutators, helpers } => {
                 *mutators = of(index, |act| matches!(act, Act::Poll | Act::Collect));
                 *helpers = of(index, |act| *act == Act::Pause);

@@ -1,5 +1,6 @@
 //! Plans of whole profiles on made-up machines: what they hold, and what stands against them.
 
+mod desk;
 mod faults;
 mod flow_faults;
 mod memory_faults;

@@ -388,11 +388,16 @@ impl Step {
         Action::Receive { from: from.into(), bytes: None }.into()
     }
 
-    /// Size of the message that is sent or received. Means nothing for other steps.
+    /// Size of the message that is sent or received; how much is swept, allocated or filled. Means
+    /// nothing for other steps.
     pub fn bytes(mut self, size: impl Into<Expr>) -> Step {
-        if let Action::Send { bytes, .. } | Action::Receive { bytes, .. } = &mut self.action {
-            *bytes = Some(size.into());
-        }
+        let bytes = match &mut self.action {
+            Action::Send { bytes, .. } | Action::Receive { bytes, .. } => bytes,
+            Action::Use(it) => &mut it.bytes,
+            Action::Sync(it) => &mut it.bytes,
+            _ => return self,
+        };
+        *bytes = Some(size.into());
         self
     }
 

@@ -363,8 +363,8 @@ pub const TEAM: &[KeyRow] = &[
     row(
         "spread",
         Form::Word(SPREADS),
-        Means("not spread"),
-        "member i may run on the (i mod n)-th of these",
+        Default("\"none\""),
+        "member i may run on the (i mod n)-th of these; `none`: on all of them",
     ),
     row("pin", Form::Switch, Default("false"), "bind each member to one CPU of those left to it"),
     row("policy", Form::Word(POLICIES), Means("inherited"), "scheduling policy, see sched(7)"),
@@ -409,7 +409,7 @@ pub const MODES: &[&str] = &["read", "write"];
 /// What a step does with memory.
 pub const ACCESSES: &[&str] = &["read", "write", "modify", "zero"];
 /// Over what a team can be spread.
-pub const SPREADS: &[&str] = &["node", "llc", "core", "cpu"];
+pub const SPREADS: &[&str] = &["none", "node", "llc", "core", "cpu"];
 /// Who does the steps of an `active` block.
 pub const CHOICES: &[&str] = &["fixed", "rotating", "random"];
 /// How a `choose` step goes about it.
@@ -437,6 +437,19 @@ const ACCESS: KeyRow = row(
     Form::Word(ACCESSES),
     Default("\"read\""),
     "`read`, `write` (a word of each cache line), `modify` (both), `zero` (all bytes)",
+);
+const PART: KeyRow = row(
+    "bytes",
+    number(Unit::Bytes, 0.0),
+    Means("all of it"),
+    "only so many from the begin of the slice, rounded up to cache lines",
+);
+const FILL: KeyRow = row(
+    "fill",
+    Form::Address,
+    Means("nothing is written"),
+    "a region with a slice for each task that asks, in the order of the teams: right before a task \
+     is woken its slice is overwritten with zeros",
 );
 const HALO: KeyRow = row(
     "halo",
@@ -622,7 +635,7 @@ pub const VERBS: &[VerbRow] = &[
     VerbRow {
         verb: "sweep",
         form: Form::Address,
-        options: &[ACCESS, HALO],
+        options: &[ACCESS, HALO, PART],
         example: "{ sweep = \"area[me]\", access = \"write\" }",
         about: "go through memory in order: a slice, or all of a region",
     },
@@ -714,7 +727,7 @@ pub const VERBS: &[VerbRow] = &[
     VerbRow {
         verb: "serve",
         form: Form::Word(&[]),
-        options: &[],
+        options: &[FILL, PART],
         example: "{ serve = \"desk\" }",
         about: "wait until somebody has asked, take all who have, and wake each",
     },

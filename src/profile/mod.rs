@@ -350,7 +350,7 @@ pub struct Use {
     pub halo: Option<Expr>,
     /// Number of accesses.
     pub count: Option<Expr>,
-    /// Of `allocate`, how much is taken.
+    /// Of `allocate`, how much is taken; of `sweep`, how much is gone through.
     pub bytes: Option<Expr>,
     /// Exponent of a Zipf distribution.
     pub skew: Option<Expr>,

@@ -47,6 +47,9 @@ pub struct SyncStep {
     pub skew: Option<Expr>,
     /// `read`, `write`.
     pub mode: Option<Word>,
+    /// Who serves writes there before each wake, and how much.
+    pub fill: Option<Address>,
+    pub bytes: Option<Expr>,
     /// What is done with the lock held, or in the pause.
     pub steps: Vec<Step>,
 }

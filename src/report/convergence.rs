@@ -366,6 +366,7 @@ mod tests {
             and: None,
             access: "read".to_owned(),
             halo: 0.0,
+            part: None,
             count: Amount::Fixed(1),
             skew: None,
         }));

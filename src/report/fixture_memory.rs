@@ -67,6 +67,7 @@ fn sweep(region: u32, slice: Pick) -> Op {
         and: None,
         access: "write".to_owned(),
         halo: 0.0,
+        part: None,
         count: Amount::Fixed(0),
         skew: None,
     }))

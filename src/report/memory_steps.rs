@@ -54,7 +54,11 @@ pub(super) fn all(case: &Case<'_>) -> Vec<MemoryStep> {
 }
 
 fn has(team: &TeamPlan, kind: Moved) -> bool {
-    team.ops.iter().any(|op| matches!(op, Op::Use(it) if Moved::of_verb(&it.verb) == kind))
+    team.ops.iter().any(|op| match op {
+        Op::Use(it) => Moved::of_verb(&it.verb) == kind,
+        Op::Sync(it) => kind == Moved::Accesses && it.act.fill().is_some(),
+        _ => false,
+    })
 }
 
 fn one(team: &TeamPlan, kind: Moved, tasks: &[&TaskRecord]) -> MemoryStep {

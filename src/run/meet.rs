@@ -3,21 +3,23 @@
 //! As with messages, a wakeup is recorded by who was woken, from the waker's stamp; it travels as
 //! the note of the object. Must not know: how objects wait.
 
+use super::areas::Areas;
 use super::failure::Failed;
 use super::program::take_turn;
+use super::visitors::{Filler, Filling, Here};
 use super::worker::{Stop, Worker};
 use crate::base::Zipf;
 use crate::plan::{Act, Pick, Plan, SyncOp, SyncPlan, SyncSort};
 use crate::record::Memory;
 use crate::record::memory::Phase;
-use crate::record::recorder::{Recorder, Since, Waited};
+use crate::record::recorder::{Since, Waited};
 use crate::record::stamp::Stamp;
 use crate::step::sync::barrier::{self, Barrier};
 use crate::step::sync::commit::{Commit, Turn};
 use crate::step::sync::desk::Desk;
 use crate::step::sync::lock::{self, Held, Locks, Mode};
 use crate::step::sync::safepoint::Safepoint;
-use crate::step::sync::{Hitch, Note, Scope, Visit, Visitor, Wait};
+use crate::step::sync::{Hitch, Scope, Visit, Wait};
 use crate::step::work;
 
 /// A sync object of one copy.
@@ -114,21 +116,21 @@ pub(super) struct Holding {
 
 /// One step.
 #[derive(Clone, Copy)]
-pub(super) struct Meet {
+pub(super) struct Meet<'a> {
     /// A position in the task's ties, which is the number of the object within its team.
     tie: usize,
-    deed: Deed,
+    deed: Deed<'a>,
 }
 
 /// What is done there.
 #[derive(Clone, Copy)]
-enum Deed {
+enum Deed<'a> {
     Pass,
     Lock { pick: LockPick, mode: Mode },
     Unlock,
     Commit,
     Ask { measure: u16 },
-    Serve,
+    Serve { filling: Option<Filling<'a>> },
     Poll,
     Collect,
     Pause,
@@ -144,8 +146,15 @@ enum LockPick {
     Skewed(Zipf),
 }
 
-impl Meet {
-    pub(super) fn new(op: &SyncOp, plan: &Plan, me: u32, ties: &[Tie]) -> Meet {
+impl<'a> Meet<'a> {
+    /// The step of member `me` of a team.
+    pub(super) fn new(
+        op: &SyncOp,
+        plan: &Plan,
+        (team, me): (usize, u32),
+        ties: &[Tie],
+        areas: &'a Areas,
+    ) -> Meet<'a> {
         let tie = ties.iter().position(|tie| tie.object == op.object as usize);
         let n = match plan.syncs[op.object as usize].sort {
             SyncSort::Lock { count, .. } => count,
@@ -165,7 +174,11 @@ impl Meet {
             Act::Unlock { .. } => Deed::Unlock,
             Act::Commit => Deed::Commit,
             Act::Ask { measure } => Deed::Ask { measure: *measure as u16 },
-            Act::Serve => Deed::Serve,
+            Act::Serve { fill } => {
+                let servers = (plan.first_member(op.object, team), plan.teams[team].size);
+                let filling = fill.and_then(|fill| Filling::new(fill, plan, servers, areas));
+                Deed::Serve { filling }
+            }
             Act::Poll => Deed::Poll,
             Act::Collect => Deed::Collect,
             Act::Pause => Deed::Pause,
@@ -181,23 +194,6 @@ impl Meet {
             Deed::Lock { pick: LockPick::Next { n }, .. } => Some(n.into()),
             _ => None,
         }
-    }
-}
-
-/// The task at an object.
-struct Here<'r, 'a>(&'r mut Recorder<'a>);
-
-impl Visitor for Here<'_, '_> {
-    #[inline(always)]
-    fn note(&mut self) -> Note {
-        self.0.stamp().words()
-    }
-
-    #[inline(always)]
-    fn over(&self) -> bool {
-        // The stall watch sees that nothing has come of it.
-        self.0.spins();
-        self.0.phase() == Phase::After
     }
 }
 
@@ -237,7 +233,7 @@ impl<'a> Worker<'a> {
                 self.commit(at, tie, commit, (flush, *flush_ns))
             }
             (Deed::Ask { measure }, Object::Desk(desk)) => self.ask(at, tie, desk, measure),
-            (Deed::Serve, Object::Desk(desk)) => self.serve(at, tie, desk),
+            (Deed::Serve { filling }, Object::Desk(desk)) => self.serve(at, tie, desk, filling),
             (Deed::Poll, Object::Safepoint(safepoint)) if !safepoint.is_asked() => Ok(()),
             (Deed::Poll, Object::Safepoint(safepoint)) => self.park(at, tie, safepoint).map(drop),
             (Deed::Collect, Object::Safepoint(safepoint)) => self.collect(at, tie, safepoint),
@@ -381,12 +377,21 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    fn serve(&mut self, at: usize, tie: usize, desk: &Desk<'_>) -> Result<(), Stop> {
+    fn serve(
+        &mut self,
+        at: usize,
+        tie: usize,
+        desk: &Desk<'_>,
+        filling: Option<Filling<'_>>,
+    ) -> Result<(), Stop> {
         let since = self.arrives();
         let (wait, batch) = self.through(at, tie, |visit, _| desk.take(visit))?;
         self.recorder.waited(tie, since, waited(wait));
         self.recorder.passed(tie, Some(since));
-        let n_served = self.through(at, tie, |_, here| desk.serve(batch, here))?;
+        let n_served = self.through(at, tie, |_, here| match filling {
+            Some(filling) => desk.serve(batch, &mut Filler { here, filling }),
+            None => desk.serve(batch, here),
+        })?;
         self.recorder.led(tie, n_served.into());
         self.recorder.time_passed();
         Ok(())

@@ -31,6 +31,7 @@ mod sampler;
 mod seconds;
 mod stage;
 mod using;
+mod visitors;
 mod watch;
 mod worker;
 

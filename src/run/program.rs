@@ -91,7 +91,7 @@ pub(super) struct Program<'a> {
     /// Where the task stands at each sync object of its team.
     pub ties: Vec<Tie>,
     /// What `Step::Meet` names.
-    pub meets: Vec<Meet>,
+    pub meets: Vec<Meet<'a>>,
     /// The locks that it has, the last taken last; with room for all that it can.
     pub held: Vec<Holding>,
     /// A number for each step: rounds left of a loop, when a measure block began, whose turn is
@@ -221,6 +221,7 @@ impl<'a> Program<'a> {
     ) -> Program<'a> {
         let who = (plan, copy, team, me);
         let ties = meet::ties(plan, (team, me));
+        let which = (team, me);
         let team = &plan.teams[team];
         let mut turns = Turns::default();
         let mut usings = Vec::new();
@@ -250,7 +251,7 @@ impl<'a> Program<'a> {
                     if usings.len() > known { Step::Use { using: known } } else { Step::Nothing }
                 }
                 Op::Sync(it) => {
-                    meets.push(Meet::new(it, plan, me, &ties));
+                    meets.push(Meet::new(it, plan, which, &ties, areas));
                     Step::Meet { meet: meets.len() - 1 }
                 }
                 Op::Measure { .. } => {

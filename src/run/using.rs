@@ -59,7 +59,7 @@ impl<'a> Using<'a> {
             let number = slice.number(me).map(|number| number as u32);
             areas.span(plan, slice.region as usize, number, halo)
         };
-        let span = place(&it.at, it.halo)?;
+        let span = place(&it.at, it.halo)?.part(it.part);
         let count = it.count.of(me);
         let access = memory::find(&it.access).map_or(Access::Read, |row| row.access);
         let way = match it.verb.as_str() {

@@ -2,8 +2,11 @@
 //!
 //! Must not know: how long any of it takes.
 
-use crate::{SCHBENCH, json, program, refused, schedload, stderr, stdout};
+use crate::signals::{await_some, kill, start};
+use crate::{SCHBENCH, json, profile, program, refused, schedload, stderr, stdout};
 use serde_json::Value;
+use std::fs;
+use std::time::Duration;
 
 const SHORT: &str = "--duration 300ms --warmup 20ms --footprint 4KiB --operations 1 --sleep 50us";
 
@@ -82,6 +85,111 @@ fn parameters_leave_out_what_they_say() {
 }
 
 #[test]
+fn each_side_writes_at_each_wake() {
+    for (pipe, line_bytes, flags) in [(100, 128, "--messages 2 --threads 2"), (4096, 4096, "")] {
+        let run = run(&format!("--pipe {pipe}B {flags}"));
+        let n_tasks = run["tasks"].as_u64().unwrap();
+        let passes =
+            |team, key| count(row(&run, "sync", &[("name", "message"), ("team", team)]), key);
+        let wrote = |team| count(row(&run, "memory_steps", &[("team", team)]), "bytes");
+        // Either is written in lines; what began before the window may be counted in it.
+        for (team, wakes) in
+            [("message", passes("message", "grouped")), ("worker", passes("worker", "passes"))]
+        {
+            let written = wrote(team) / line_bytes;
+            assert_eq!(wrote(team) % line_bytes, 0, "{team} of {run}");
+            assert!(wakes > 0 && written.abs_diff(wakes) <= n_tasks, "{team}: {written}, {wakes}");
+        }
+        let no_requests = &run["metrics"]["request_ns_p99"];
+        assert!(no_requests["value"].is_null() && no_requests["reason"].is_string(), "{run}");
+        assert!(run["latency"].as_array().unwrap().iter().all(|row| row["series"] != "request"));
+    }
+}
+
+#[test]
+fn processes_are_handed_what_they_share() {
+    let (_dir, path) = profile(
+        "about = 'x'\nduration = '200ms'\n[desk.d]\n[memory.page]\nbytes = '1 KiB'\ncount = 3\n\
+         shared = 'all'\n[team.server]\nsize = 1\nsteps = [ { serve = 'd', fill = 'page', \
+         bytes = '1 KiB' } ]\n[team.asker]\nsize = 3\nas = 'processes'\n\
+         steps = [ { ask = 'd' }, { sleep = '1ms' } ]\n",
+    );
+    let document = json(&schedload(&format!("run {path} --json -")));
+    let run = &document["runs"][0];
+    for check in run["checks"].as_array().unwrap() {
+        assert_eq!(check["ok"], true, "{check}");
+    }
+    let served = count(row(run, "sync", &[("name", "d"), ("team", "server")]), "grouped");
+    let written = count(row(run, "memory_steps", &[("team", "server")]), "bytes");
+    assert!(served > 0 && (written / 1024).abs_diff(served) <= 4, "{written} for {served}: {run}");
+}
+
+#[test]
+fn a_metric_of_what_is_not_done_says_so() {
+    let value = |run: &Value, key: &str| run["metrics"][key]["value"].as_f64();
+    let (asked, arrived) = (run("--threads 2"), run("--rps 400 --threads 2"));
+    assert_eq!(value(&asked, "responses_per_s"), None);
+    assert!(value(&arrived, "responses_per_s") > Some(0.0), "{arrived}");
+    assert_eq!(value(&arrived, "message_batch_waits_per_s"), None);
+    assert_eq!(value(&arrived, "asks_per_s"), None);
+    for run in [asked, arrived] {
+        let share = value(&run, "worker_asleep_share").unwrap();
+        assert!((0.0..=1.0).contains(&share), "{run}");
+        assert_eq!(run["conditions"][0]["metric"], "worker_asleep_share");
+    }
+}
+
+#[test]
+fn lines_of_a_pipe_are_schbenchs() {
+    let output = program(SCHBENCH, "-r 2 -i 1 -t 2 -p 4096 -j - --quiet");
+    let lines = stderr(&output);
+    let heads: Vec<&str> = lines.lines().filter(|line| !line.starts_with('\t')).collect();
+    assert!(heads[0].starts_with("Wakeup Latencies percentiles (usec) runtime 2 (s) ("), "{lines}");
+    assert!(heads[1].starts_with("avg worker transfer: ") && heads[1].ends_with("B/s"), "{lines}");
+    assert_eq!(heads.len(), 2, "nothing on the way, no rates: {lines}");
+    assert!(lines.contains("\t  20.0th: "), "{lines}");
+    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let keys = document["int"].as_object().unwrap();
+    assert!(keys.contains_key("wakeup_latency_pct20.0"), "{document}");
+    assert!(keys.keys().all(|key| !key.starts_with("request") && !key.starts_with("rps")));
+    let large = program(SCHBENCH, "-r 1 -t 1 -p 2000000 --quiet");
+    assert!(stderr(&large).starts_with("warning: "), "{}", stderr(&large));
+}
+
+#[test]
+fn a_rate_is_found_and_told() {
+    // As much as there can be, so that a busy machine is soon there.
+    let output = program(SCHBENCH, "-A 100 -R 100000 -r 1 -t 4 -F 4 -n 1 -s 0 -j - --quiet");
+    let lines = stderr(&output);
+    let goal = lines.lines().rev().nth(1).unwrap().strip_prefix("final rps goal was ");
+    assert!(goal.is_some_and(|goal| goal.parse::<u64>().is_ok_and(|it| it > 0)), "{lines}");
+    assert!(lines.lines().last().unwrap().starts_with("sched delay: "), "{lines}");
+    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["int"]["runtime"], 1);
+}
+
+/// What it says when it is stopped, which must be soon.
+fn interrupted(line: &str, after: Duration) -> String {
+    let child = start(SCHBENCH, line);
+    let tasks = format!("/proc/{}/task", child.id());
+    await_some("its tasks", || (fs::read_dir(&tasks).ok()?.count() > 2).then_some(()));
+    std::thread::sleep(after);
+    kill("-INT", child.id());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    stderr(&output)
+}
+
+#[test]
+fn a_run_without_end_ends_with_a_signal() {
+    let lines = interrupted("-r 0 -t 2 -F 4 -n 1 --quiet", Duration::from_millis(500));
+    assert!(lines.contains("average rps: "), "{lines}");
+    // Nobody waits for the search to end, and nothing was measured yet.
+    let lines = interrupted("-A 50 -r 60 -t 2 --quiet", Duration::from_millis(300));
+    assert!(!lines.contains("final rps goal"), "{lines}");
+}
+
+#[test]
 fn lines_and_json_are_schbenchs() {
     let line = "-r 2 -i 1 -t 2 -F 4 -n 1 -s 50 -j - -J a_job --quiet";
     let output = program(SCHBENCH, line);
@@ -116,7 +224,7 @@ fn lines_and_json_are_schbenchs() {
 
 #[test]
 fn refuses_with_schbenchs_code() {
-    refused(&program(SCHBENCH, "-A 50"), 1, &["--auto-rps", "--rps"]);
+    refused(&program(SCHBENCH, "-A 101"), 1, &["-A", "percentage"]);
     refused(&program(SCHBENCH, "-m 0"), 1, &["-m"]);
     refused(&program(SCHBENCH, "--footprint 1"), 1, &["--footprint"]);
 }

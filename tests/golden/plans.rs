@@ -73,6 +73,7 @@ const PLANNED: &[(&str, Params)] = &[
     ("tests/golden/placement.toml", &[]),
     ("schbench", &[]),
     ("schbench", &[("messages", "nodes"), ("threads", "cpus_per_node"), ("rps", "1000")]),
+    ("schbench", &[("messages", "2"), ("message_spread", "cpu"), ("pipe", "100 B")]),
     ("mix", &[]),
     ("jbb", &[]),
     ("jbb", &[("jvms", "nodes"), ("place", "node:instance"), ("gc", "0"), ("table", "0")]),

@@ -1,4 +1,4 @@
-//! Steps at barriers, locks, group commits and safepoints.
+//! Steps at barriers, locks, group commits, desks and safepoints.
 //!
 //! Must not know: who else comes.
 
@@ -7,7 +7,7 @@ use crate::base::Unit;
 use crate::plan::number::{self, Wanted};
 use crate::plan::resolve::one_of;
 use crate::plan::scope::unknown_word;
-use crate::plan::{Act, Amount, Op, Pick, SyncOp, SyncSort};
+use crate::plan::{Act, Amount, Fill, Op, Pick, Slice, SyncOp, SyncSort};
 use crate::profile::{Fault, Span, SyncStep, SyncVerb, Which};
 use crate::step::sync::lock;
 
@@ -24,7 +24,10 @@ impl Compiler<'_> {
                 let measure = self.measure_number(&format!("{}_batch_wait", it.at.channel.text));
                 self.push_sync(object, Act::Ask { measure }, span);
             }
-            SyncVerb::Serve => self.push_sync(object, Act::Serve, span),
+            SyncVerb::Serve => {
+                let fill = self.fill(it);
+                self.push_sync(object, Act::Serve { fill }, span);
+            }
             SyncVerb::Safepoint => self.push_sync(object, Act::Poll, span),
             SyncVerb::Collect => self.push_sync(object, Act::Collect, span),
             SyncVerb::Pause => {
@@ -56,6 +59,20 @@ impl Compiler<'_> {
             self.faults.push(Fault::new(span.clone(), message));
         }
         self.push_sync(object, end(begin), span);
+    }
+
+    /// What is written before a wake; nothing of a region that has no bytes.
+    fn fill(&mut self, it: &SyncStep) -> Option<Fill> {
+        let address = it.fill.as_ref()?;
+        let part = self.first_bytes(&it.bytes)?;
+        let Slice { region, slice } = self.slice(address)?;
+        if slice != Pick::All {
+            let message = "who serves fills the slice of each task that it wakes";
+            let help = format!("write `{}`", address.channel.text);
+            let fault = Fault::new(address.channel.span.clone(), message);
+            self.faults.push(fault.with_help(help));
+        }
+        (part != Some(0)).then_some(Fill { region, part })
     }
 
     fn lock(&mut self, it: &SyncStep, object: u32) -> Option<Act> {

@@ -3,7 +3,7 @@
 //! Must not know: how lines are laid out.
 
 use crate::base::unit::{self, Unit, counted};
-use crate::plan::{Act, Amount, Pick, Plan, SyncOp, SyncPlan, SyncSort};
+use crate::plan::{Act, Amount, Fill, Pick, Plan, SyncOp, SyncPlan, SyncSort};
 use crate::step::sync::barrier;
 
 pub(super) fn object(object: &SyncPlan) -> String {
@@ -61,6 +61,15 @@ pub(super) fn step(it: &SyncOp, plan: &Plan) -> String {
             let reads = if *reads { ", for reading" } else { "" };
             format!("lock {name}{which}{skew}{reads}")
         }
-        act => format!("{} {name}", act.word()),
+        act => match act.fill() {
+            Some(Fill { region, part }) => {
+                let region = &plan.memory[region as usize].name;
+                let of_each = part.map_or(String::new(), |bytes| {
+                    format!(", {} of a slice", unit::exact(bytes as f64, Unit::Bytes))
+                });
+                format!("{} {name}, fills {region}{of_each}", act.word())
+            }
+            None => format!("{} {name}", act.word()),
+        },
     }
 }

@@ -3,9 +3,10 @@
 //! Must not know: the machine.
 
 use super::{SyncPlan, SyncSort, comers};
+use crate::base::unit::counted;
 use crate::plan::check::Pattern;
 use crate::plan::traffic::{UNBOUNDED, Visit};
-use crate::plan::{Act, Form, Op};
+use crate::plan::{Act, Form, Op, Sharing};
 use crate::profile::{Action, Fault, Span, Step};
 use crate::step::sync::{barrier, lock};
 
@@ -208,7 +209,7 @@ impl<'a> Checked<'a> {
     /// Who asks is let go by others, as long as it asks.
     fn desk(&self, servers: u32, faults: &mut Vec<Fault>) {
         let name = &self.plan.name;
-        let serves = |visit: &&Visit| act(self.pattern, visit) == Some(&Act::Serve);
+        let serves = |visit: &&Visit| matches!(act(self.pattern, visit), Some(Act::Serve { .. }));
         let mut fault = |visit: &Visit, message: String, help: &str| {
             faults.push(Fault::new(self.span(visit), message).with_help(help));
         };
@@ -239,8 +240,38 @@ impl<'a> Checked<'a> {
                 let message = format!("team `{}` may end before the last who asks", team.name);
                 let help = "put `serve` inside `forever`, in a team with `background = true`";
                 fault(server, message, help);
+            } else if let Some((message, help)) = self.misfilled(server) {
+                fault(server, message, help);
             }
         }
+    }
+
+    /// Why what a server fills is not what belongs to those that ask.
+    fn misfilled(&self, server: &Visit) -> Option<(String, &'static str)> {
+        let fill = act(self.pattern, server).and_then(Act::fill)?;
+        let region = &self.pattern.memory[fill.region as usize];
+        let (name, desk) = (&region.name, &self.plan.name);
+        let askers = self.plan.members - server.members;
+        if region.count != askers {
+            let message = format!(
+                "`{name}` has {}, and {} at desk `{desk}`",
+                counted(region.count.into(), "slice"),
+                counted(askers.into(), "task") + if askers == 1 { " asks" } else { " ask" }
+            );
+            return Some((message, "give each a slice: its `count` is the number of these tasks"));
+        }
+        let is_way = |op: &Op| match op {
+            Op::Use(it) => it.verb == "chase" && it.at.region == fill.region,
+            _ => false,
+        };
+        if self.pattern.teams.iter().flat_map(|team| &team.ops).any(is_way) {
+            let message = format!("zeros would write over the way that `chase` goes in `{name}`");
+            return Some((message, "use another region"));
+        }
+        (self.plan.across_processes && region.sharing == Sharing::Process).then(|| {
+            let message = format!("each process has its own `{name}`, and desk `{desk}` is theirs");
+            (message, "add `shared = \"instance\"` to the region")
+        })
     }
 
     fn safepoint(

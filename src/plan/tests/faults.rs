@@ -262,7 +262,7 @@ fn of_profiles_built_in_rust() {
     );
     check(
         Profile::new("p").team(team().spread_over("package")),
-        &["unknown spread `package`; known are node, llc, core, cpu"],
+        &["unknown spread `package`; known are none, node, llc, core, cpu"],
     );
     check(
         Profile::new("p").team(team().policy("deadline")),

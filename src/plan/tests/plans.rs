@@ -349,10 +349,10 @@ fn counts_the_messages_of_a_whole_run() {
 /// The language lists its words without knowing what a plan makes of them.
 #[test]
 fn the_words_of_profiles_are_those_of_plans() {
-    use crate::plan::{placement::LEVELS, resolve::FORMS, scheduling::POLICIES, scope};
+    use crate::plan::{placement::SPREADS, resolve::FORMS, scheduling::POLICIES, scope};
     use crate::profile::keys;
     assert_eq!(FORMS.map(|row| row.0), keys::FORMS);
-    assert_eq!(LEVELS.map(|row| row.0), keys::SPREADS);
+    assert_eq!(SPREADS.map(|row| row.0), keys::SPREADS);
     assert_eq!(POLICIES.map(|row| row.0), keys::POLICIES);
     let names = |rows: &[keys::NameRow]| rows.iter().map(|row| row.name).collect::<Vec<_>>();
     assert_eq!(names(keys::FACTS), crate::host::Facts::NAMES);

@@ -92,13 +92,23 @@ impl Step {
     /// A step at an object; its other fields are those of [`SyncStep`].
     fn at_object(verb: SyncVerb, at: Address, steps: impl IntoIterator<Item = Step>) -> Step {
         let steps = steps.into_iter().collect();
-        Action::Sync(Box::new(SyncStep { verb, at, skew: None, mode: None, steps })).into()
+        let (skew, mode, fill, bytes) = (None, None, None, None);
+        Action::Sync(Box::new(SyncStep { verb, at, skew, mode, fill, bytes, steps })).into()
     }
 
     /// Exponent of a Zipf distribution over the locks of `[any]`. Means nothing for other steps.
     pub fn skewed(mut self, exponent: impl Into<Expr>) -> Step {
         if let Action::Sync(it) = &mut self.action {
             it.skew = Some(exponent.into());
+        }
+        self
+    }
+
+    /// Of `serve`, the region of which the slice of a task is written right before it is woken.
+    /// Means nothing for other steps.
+    pub fn fill(mut self, region: &str) -> Step {
+        if let Action::Sync(it) = &mut self.action {
+            it.fill = Some(named(region));
         }
         self
     }

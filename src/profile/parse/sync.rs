@@ -100,11 +100,18 @@ impl Reader<'_> {
         };
         let skew = table.row("skew").and_then(|_| self.number(table, "skew", Scope::Team));
         let mode = table.row("mode").and_then(|_| self.word(table, "mode"));
+        let fill = table.row("fill").and_then(|_| table.entry("fill"));
+        let bytes = table.row("bytes").and_then(|_| self.number(table, "bytes", Scope::Team));
+        if let (None, Some(bytes)) = (fill, &bytes) {
+            let help = "say of what: `fill = \"area\"`";
+            self.fault_with_help(bytes.span.clone(), "`bytes` without a `fill`", help);
+        }
+        let fill = fill.and_then(|(_, value)| self.address(value, "fill", Named::Region));
         let steps = match table.row("steps").and_then(|_| self.required(table, "steps")) {
             Some(steps) => self.steps(steps, "steps", depth + 1),
             None => Vec::new(),
         };
-        let step = SyncStep { verb: act.verb, at: at?, skew, mode, steps };
+        let step = SyncStep { verb: act.verb, at: at?, skew, mode, fill, bytes, steps };
         Some(Action::Sync(Box::new(step)))
     }
 

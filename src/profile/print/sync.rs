@@ -43,6 +43,8 @@ pub(super) fn step(it: &SyncStep, depth: usize) -> String {
     let mut fields = vec![(it.verb.act().word, quoted(&at))];
     fields.extend(it.skew.as_ref().map(|skew| ("skew", number(skew))));
     fields.extend(it.mode.as_ref().map(|mode| ("mode", word(mode))));
+    fields.extend(it.fill.as_ref().map(|fill| ("fill", quoted(&printed(fill)))));
+    fields.extend(it.bytes.as_ref().map(|bytes| ("bytes", number(bytes))));
     if let SyncVerb::Lock | SyncVerb::Pause = it.verb {
         fields.push(("steps", steps(&it.steps, depth)));
     }

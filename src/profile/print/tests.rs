@@ -89,14 +89,14 @@ fn use_of_memory() -> impl Strategy<Value = Step> {
                 access: (touches || verb == "sweep").then(|| Word::from(access)),
                 halo: (verb == "sweep" && count > 4).then(|| Expr::from("50%")),
                 count: (touches || verb == "chase").then(|| Expr::from(count)),
-                bytes: None,
+                bytes: (verb == "sweep" && count < 3).then(|| Expr::from(count)),
                 skew: skew.filter(|_| touches).map(Expr::from),
             })))
         },
     )
 }
 
-/// Steps at the objects `b`, `l`, `g` and `s`.
+/// Steps at the objects `b`, `l`, `g`, `s` and `d`.
 fn sync_steps() -> Vec<Step> {
     let inside = || [Step::act("spin", Duration::from_nanos(5))];
     vec![
@@ -107,6 +107,9 @@ fn sync_steps() -> Vec<Step> {
         Step::safepoint("s"),
         Step::collect("s"),
         Step::pause("s", inside()),
+        Step::ask("d"),
+        Step::serve("d"),
+        Step::serve("d").fill("r").bytes("n * 1B"),
     ]
 }
 
@@ -240,6 +243,7 @@ prop_compose! {
             .sync(SyncObject::barrier("b", if nodes.is_some() { "spin" } else { "how" }))
             .sync(SyncObject::lock("l", "mutex").count("n + 2"))
             .sync(SyncObject::commit("g", Duration::from_nanos(n.into())))
+            .sync(SyncObject::desk("d"))
             .sync(SyncObject::safepoint("s"));
         let words = [("acc", "read"), ("st", "gate"), ("h", "never"), ("place", "any")];
         for (name, word) in words {

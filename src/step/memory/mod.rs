@@ -53,6 +53,12 @@ impl<'a> Span<'a> {
         Span { region, offset: 0, bytes: region.bytes() }
     }
 
+    /// So many bytes from its begin, rounded up to lines; or all of it.
+    pub fn part(self, bytes: Option<u64>) -> Span<'a> {
+        let most = bytes.map_or(self.bytes, |bytes| (bytes as usize).next_multiple_of(LINE_BYTES));
+        Span { bytes: self.bytes.min(most), ..self }
+    }
+
     /// # Panics
     ///
     /// If it is not in its region, or not whole lines: the plan is wrong, not the input.

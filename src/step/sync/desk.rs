@@ -155,6 +155,7 @@ impl<'a> Desk<'a> {
             // Before it is woken, since it may ask again at once.
             next = seat.before.load(Acquire);
             let turn = seat.word.load(Relaxed).wrapping_add(1);
+            visitor.lets_go(member);
             slip::put(&seat.batch, taken, turn);
             slip::put(&seat.slip, visitor.note(), turn);
             n_served += 1;
@@ -171,19 +172,26 @@ impl<'a> Desk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::{AtomicBool, AtomicU64};
 
     const ASKERS: u32 = 4;
     const SERVERS: u32 = 2;
     const ASKS: u32 = 2_000;
 
-    /// Numbers its notes.
-    struct Task {
+    /// Numbers its notes, and counts on a page of each member how often it was let go.
+    struct Task<'a> {
         me: u64,
         notes: u64,
+        pages: &'a [AtomicU64],
     }
 
-    impl Visitor for Task {
+    impl Visitor for Task<'_> {
+        fn lets_go(&mut self, member: u32) {
+            let page = &self.pages[member as usize];
+            // Its member waits, and nobody else writes there.
+            page.store(page.load(Relaxed) + 1, Relaxed);
+        }
+
         fn note(&mut self) -> Note {
             self.notes += 1;
             [self.me, self.notes]
@@ -203,12 +211,14 @@ mod tests {
             let shared = Shared::create(state_bytes(SERVERS, members)).unwrap();
             let desk = Desk::at(&shared, 0, (SERVERS, members), scope);
             let done = AtomicBool::new(false);
+            let pages: [AtomicU64; (ASKERS + SERVERS) as usize] = Default::default();
+            let pages = &pages;
             let tids: [AtomicU32; SERVERS as usize] = Default::default();
             std::thread::scope(|threads| {
                 let serve = |me: u32| {
                     tids[(me - ASKERS) as usize].store(thread::ids().1, SeqCst);
                     let (mut visit, mut n_served) = (Visit::new(me), 0);
-                    let mut task = Task { me: me.into(), notes: 0 };
+                    let mut task = Task { me: me.into(), notes: 0, pages };
                     loop {
                         match desk.take(&mut visit) {
                             Ok((_, batch)) => n_served += desk.serve(batch, &mut task).unwrap(),
@@ -220,9 +230,15 @@ mod tests {
                 };
                 let ask = |me: u32| {
                     let (mut visit, mut last) = (Visit::new(me), 0);
-                    let mut task = Task { me: me.into(), notes: 0 };
-                    for _ in 0..ASKS {
+                    let mut task = Task { me: me.into(), notes: 0, pages };
+                    for turn in 1..=ASKS {
                         let served = desk.ask(&mut visit, &mut task).unwrap();
+                        let written = pages[me as usize].load(Relaxed);
+                        assert_eq!(
+                            written,
+                            u64::from(turn),
+                            "what is written before a wake is seen"
+                        );
                         let [server, taken] = served.batch.unwrap();
                         assert_eq!(server, u64::from(ASKERS + me % SERVERS));
                         assert!(taken > last, "each batch is later than the last");
@@ -256,7 +272,8 @@ mod tests {
     fn all_who_asked_are_one_batch() {
         let shared = Shared::create(state_bytes(1, 3)).unwrap();
         let desk = Desk::at(&shared, 0, (1, 3), Scope::Private);
-        let mut task = Task { me: 2, notes: 0 };
+        let pages: [AtomicU64; 3] = Default::default();
+        let mut task = Task { me: 2, notes: 0, pages: &pages };
         for me in 0..2 {
             desk.queue(&desk.seats[me as usize], me, &mut task).unwrap();
         }
@@ -270,5 +287,6 @@ mod tests {
         };
         assert_eq!(notes(1), [first, first + 1], "who asked last is let go first");
         assert_eq!(notes(0), [first, first + 2]);
+        assert_eq!(pages.map(AtomicU64::into_inner), [1, 1, 0], "who serves is let go by nobody");
     }
 }

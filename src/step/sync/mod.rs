@@ -23,6 +23,9 @@ pub type Note = [u64; 2];
 
 /// A task at an object, as the object sees it.
 pub trait Visitor {
+    /// At a desk, before the note of a wake: the member that is about to be let go.
+    fn lets_go(&mut self, _member: u32) {}
+
     /// The note of a wake that is about to be made.
     fn note(&mut self) -> Note;
 

@@ -91,7 +91,7 @@ fn steps_on_regions() {
     );
     check_step(
         "{ sweep = \"area\", count = 3 }",
-        &["19 `sweep` has no option `count` (known: access, halo)"],
+        &["19 `sweep` has no option `count` (known: access, halo, bytes)"],
     );
     for verb in ["touch", "chase"] {
         check_step(
