@@ -47,7 +47,7 @@ build: setup ## the release binaries, in target/release
 bench: setup ## our own benchmarks
 	$(CARGO) bench --locked --benches
 
-bench-peers: build ## against hackbench, perf bench and C: PAIRS=10 N=100000 OUT=benches/results
+bench-peers: build ## against its peers: PAIRS=10 N=100000 OUT=benches/results
 	@scripts/setup bench-peers
 	python3 benches/peers/compare.py --pairs $(PAIRS) -n $(N) $(if $(OUT),--out $(OUT))
 

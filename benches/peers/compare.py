@@ -23,6 +23,7 @@ import tempfile
 from collections.abc import Callable
 
 import memory
+import schbench
 from tools import Failure, Sample, compile_c, progress, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -291,8 +292,11 @@ def section(case: Case, options: argparse.Namespace) -> tuple[list[str], bool]:
     return [*lines, *table(case, pairs), ""], True
 
 
+SECTIONS = {Case: section, memory.Case: memory.section, schbench.Case: schbench.section}
+
+
 def parse_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Compares schedload with hackbench and perf bench")
+    parser = argparse.ArgumentParser(description="Compares schedload with its peers")
     parser.add_argument("--pairs", type=int, default=MIN_PAIRS, help="measured pairs (default 10)")
     parser.add_argument("-n", type=int, default=100_000, help="round trips of the pipe cases")
     parser.add_argument("--only", default="", help="only cases whose name contains this")
@@ -311,7 +315,7 @@ def parse_options() -> argparse.Namespace:
 
 def main() -> int:
     options = parse_options()
-    every = [*cases(options.n), *memory.cases()]
+    every = [*cases(options.n), *memory.cases(), *schbench.cases()]
     chosen = [case for case in every if options.only in case.name]
     if not chosen:
         names = ", ".join(case.name for case in every)
@@ -331,8 +335,7 @@ def main() -> int:
     print("\n".join(document), flush=True)
     n_failed = 0
     for case in chosen:
-        of_memory = isinstance(case, memory.Case)
-        lines, compared = (memory.section if of_memory else section)(case, options)
+        lines, compared = SECTIONS[type(case)](case, options)
         print("\n".join(lines), flush=True)
         document += lines
         n_failed += not compared
