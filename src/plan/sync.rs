@@ -1,5 +1,5 @@
-//! Barriers, locks, group commits and safepoints: their words, who comes to them, and how they wait
-//! on this machine.
+//! Barriers, locks, group commits, desks and safepoints: their words, who comes to them, and how
+//! they wait on this machine.
 //!
 //! Must not know: how they are made.
 

@@ -1,4 +1,4 @@
-//! The metrics of barriers, locks, group commits and safepoints.
+//! The metrics of barriers, locks, group commits, desks and safepoints.
 //!
 //! Must not know: the other metrics.
 
