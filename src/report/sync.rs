@@ -8,6 +8,7 @@ use crate::record::recording::{End, Series, SeriesKind, SyncRecord};
 use crate::report::checks::Outcome::{self, Broken, Holds, Untested};
 use crate::report::histogram::{Histogram, P50, P90, P95, P99, P999};
 use crate::report::judge::Case;
+use crate::report::metrics::NO_WINDOW;
 use crate::report::{NO_SAFEPOINT, latency};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -213,7 +214,7 @@ pub(super) fn held_share(case: &Case<'_>, team: usize) -> Result<f64, String> {
     let had_ns = case.recording.window_ns as f64 * f64::from(case.plan.copies);
     match had_ns > 0.0 {
         true => Ok(held_ns / had_ns),
-        false => Err("the measured window has no length".to_owned()),
+        false => Err(NO_WINDOW.to_owned()),
     }
 }
 

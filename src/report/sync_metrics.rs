@@ -5,7 +5,7 @@
 use crate::record::recording::{SeriesKind, SyncRecord};
 use crate::report::histogram::{P50, P99};
 use crate::report::judge::Case;
-use crate::report::metrics::{Value, per_s, percentile, ratio};
+use crate::report::metrics::{NO_WINDOW, Value, per_s, percentile, ratio};
 use crate::report::{NO_SYNC, latency, sync};
 
 /// `None` for the key of a metric of something else.
@@ -43,7 +43,7 @@ fn barrier_waits(case: &Case<'_>) -> Value {
     let (waited_ns, had_ns) = sync::barrier_waits(case);
     match had_ns > 0.0 {
         true => Ok(waited_ns / had_ns),
-        false => Err("the measured window has no length".to_owned()),
+        false => Err(NO_WINDOW.to_owned()),
     }
 }
 
