@@ -10,6 +10,7 @@ use crate::cli::sink::Sink;
 use crate::output::{self, Format, Options};
 use clap::ArgMatches;
 use std::io;
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 /// Everything that is written of a run.
@@ -136,11 +137,11 @@ pub fn text(document: &Document) -> Result<String, Error> {
 /// Of the terminal, as far as the text can make use of it; `None` without one.
 fn terminal_width() -> Option<usize> {
     let (terminal_size::Width(columns), _) = terminal_size::terminal_size_of(io::stdout())?;
-    Some(usize::from(columns).clamp(WIDTHS.start, WIDTHS.end))
+    Some(usize::from(columns).clamp(*WIDTHS.start(), *WIDTHS.end()))
 }
 
 /// How wide text is on a terminal: what it needs at least, and what people read at most.
-const WIDTHS: std::ops::Range<usize> = 80..120;
+const WIDTHS: RangeInclusive<usize> = 80..=120;
 
 /// How the text is drawn.
 pub fn options(matches: &ArgMatches) -> Options {
