@@ -52,12 +52,14 @@ impl Outputs {
             None if quiet || json == Some("-") || plot == Some("-") => None,
             None => Some("-"),
         };
+        let (json, report) =
+            (json.map(Sink::open).transpose()?, report.map(Sink::open).transpose()?);
         Ok(Outputs {
-            json: json.map(Sink::open).transpose()?,
-            report: report.map(Sink::open).transpose()?,
+            options: options(matches, report.as_ref()),
+            json,
+            report,
             plot: plot.map(Sink::open).transpose()?,
             format: format(matches)?,
-            options: options(matches),
             show: if quiet { Show::Never } else { Show::OnTerminal },
             saves: Saves::default(),
         })
@@ -141,12 +143,13 @@ fn terminal_width() -> Option<usize> {
 }
 
 /// How wide text is on a terminal: what it needs at least, and what people read at most.
-const WIDTHS: RangeInclusive<usize> = 80..=120;
+const WIDTHS: RangeInclusive<usize> = output::NARROWEST..=120;
 
-/// How the text is drawn.
-pub fn options(matches: &ArgMatches) -> Options {
-    match matches.get_one::<u16>("width") {
-        Some(&width) => Options { width: usize::from(width) },
-        None => Options { width: terminal_width().unwrap_or(Options::default().width) },
-    }
+/// How the text is drawn that goes there.
+pub fn options(matches: &ArgMatches, to: Option<&Sink>) -> Options {
+    let width = match matches.get_one::<u16>("width") {
+        Some(&width) => Some(usize::from(width)),
+        None => to.filter(|sink| sink.is_stdout()).and_then(|_| terminal_width()),
+    };
+    width.map_or(Options::default(), |width| Options { width })
 }
