@@ -1,5 +1,5 @@
-//! What the stand-ins for other programs have in common: their arguments, the options that schedload
-//! adds to each, and what they say of a profile that their users never see.
+//! What the stand-ins for other programs have in common: their arguments, the options that
+//! schedload adds to each, and what they say of a profile that their users never see.
 //!
 //! Must not know: which program it is, what its lines look like.
 
@@ -26,7 +26,8 @@ pub fn seed(added: &Added) -> Result<Option<u64>, Error> {
     added.value("seed").map(number).transpose()
 }
 
-/// The plan of the profile that does what the program does; a parameter out of its range is a bad command line.
+/// The plan of the profile that does what the program does; a parameter out of its range is a bad
+/// command line.
 pub fn plan(profile: &Profile, host: &Host, overrides: &Overrides) -> Result<Plan, Error> {
     match Plan::new(profile, host, overrides) {
         Err(PlanError::Faults(faults)) => Err(Error::CompatUsage(messages(&faults))),

@@ -1,5 +1,5 @@
-//! Barriers, locks, group commits, desks and safepoints: what each team had of each, the laws of it,
-//! and what its metrics are made from.
+//! Barriers, locks, group commits, desks and safepoints: what each team had of each, the laws of
+//! it, and what its metrics are made from.
 //!
 //! Must not know: how a wakeup is told from a wait; the recording says so.
 
