@@ -100,6 +100,9 @@ pub struct ProfileFacts {
     pub seed: u64,
     /// The metric that is the profile's result.
     pub primary: Option<String>,
+    /// The metrics that the profile is about, that one first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub watch: Vec<String>,
     /// How the points of a sweep are called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<RampPlan>,
@@ -395,6 +398,9 @@ pub struct Condition {
     pub value: Option<f64>,
     /// `None`: the value is not known.
     pub met: Option<bool>,
+    /// Why it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// A conservation law that lacked what it takes to test it.
