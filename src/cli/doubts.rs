@@ -13,8 +13,8 @@ pub fn of(sweep: &Points, width: usize) -> String {
     if lines.is_empty() { lines } else { format!("\ncaveats of the points\n{lines}") }
 }
 
-/// Conditions that were not met, in the words of the first point that did not, and at which: what was
-/// measured there is not what the profile is about.
+/// Conditions that were not met, in the words of the first point that did not, and at which: what
+/// was measured there is not what the profile is about.
 fn untested(sweep: &Points) -> Vec<String> {
     let Points { name, points, .. } = sweep;
     let mut all: Vec<(&str, String, Vec<&str>)> = Vec::new();
@@ -99,9 +99,9 @@ mod tests {
                 point("4", vec![condition(busy, Some(4.0)), condition(runnable, Some(2.0))]),
             ],
             &[
-                "perhaps not tested: an idle machine: runnable is not known (nobody looked), and has \
-                 to be at most 2 [n 1]",
-                "not tested: an idle machine: other_busy_cpus is 3.00, not at most 2.00 [n 2; the \
+                "perhaps not tested: an idle machine: runnable is not known (nobody looked), and \
+                 has to be at most 2 [n 1]",
+                "not tested: an idle machine: other_busy_cpus is 3, not at most 2 [n 2; the \
                  like at 4]",
             ],
         );

@@ -119,8 +119,8 @@ impl Sweep {
 }
 
 /// One line for each point: the profile's result, how long its wakeups took or where tasks and
-/// memory were, what else the profile watches and demands, then its rows, and below the doubts of all
-/// points. Columns that do not fit have lines of their own.
+/// memory were, what else the profile watches and demands, then its rows, and below the doubts of
+/// all points. Columns that do not fit have lines of their own.
 pub fn table(sweep: &Points, width: usize) -> String {
     let Points { name, points, ramp } = sweep;
     let primary = points.iter().find_map(|point| point.profile.primary.clone());
@@ -383,7 +383,7 @@ mod tests {
         let rows = [row("groups", "x"), row("1", "1.00 k")];
         let text = blocks(&rows, 100);
         assert_eq!(text, "groups       x  -  -  -  -\n     1  1.00 k  -  -  -  -\n");
-        let narrow = "groups       x\n     1  1.00 k\n\ngroups  -  -  -  -\n     1  -  -  -  -\n";
+        let narrow = "groups       x  -\n     1  1.00 k  -\n\ngroups  -  -  -\n     1  -  -  -\n";
         assert_eq!(blocks(&rows, 18), narrow);
     }
 

@@ -374,8 +374,8 @@ pub const METRICS: &[Metric] = &[
     ),
 ];
 
-/// The row of a metric's key: its own, or else that of a block or team (`round_trips_per_s`), the one
-/// that says most of it.
+/// The row of a metric's key: its own, or else that of a block or team (`round_trips_per_s`), the
+/// one that says most of it.
 pub fn find(key: &str) -> Option<&'static Metric> {
     let own = METRICS.iter().find(|row| row.key == key);
     let of_others = METRICS.iter().filter(|row| row.name_in(key).is_some());

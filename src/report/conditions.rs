@@ -6,8 +6,24 @@
 
 use crate::metric;
 use crate::report::judge::Case;
-use crate::report::{Caveat, Condition, Metric};
+use crate::report::{Caveat, Metric};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// A metric and the values in which the profile tests what it is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    pub metric: String,
+    pub about: String,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    pub value: Option<f64>,
+    /// `None`: the value is not known.
+    pub met: Option<bool>,
+    /// Why it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
 
 pub(super) fn all(case: &Case<'_>, metrics: &BTreeMap<String, Metric>) -> Vec<Condition> {
     let conditions = case.plan.conditions.iter();
