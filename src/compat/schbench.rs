@@ -339,6 +339,8 @@ impl Options {
             ("operations", self.operations.to_string()),
             ("private", format!("{}%", self.split.unwrap_or(100))),
             ("sleep", format!("{}us", self.sleep_us)),
+            // The kernel's, as the original has it.
+            ("timer_slack", "50us".to_string()),
             ("locking", u8::from(locked).to_string()),
             ("calibrate", u8::from(self.calibrate == Calibrate::Yes).to_string()),
             ("pipe", format!("{} B", self.pipe())),

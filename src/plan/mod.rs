@@ -205,13 +205,16 @@ pub enum Form {
     Processes,
 }
 
-/// Attributes for sched_setattr(2); `None` leaves what is inherited.
+/// Attributes for sched_setattr(2) and prctl(2); `None` leaves what is inherited.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scheduling {
     pub policy: Option<Policy>,
     pub nice: Option<i32>,
     pub priority: Option<u32>,
     pub slice_ns: Option<u64>,
+    /// How late sleeps may end; `None`: 1 ns for who sleeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_slack_ns: Option<u64>,
     pub uclamp_min: Option<u32>,
     pub uclamp_max: Option<u32>,
     pub deadline: Option<DeadlineTimes>,

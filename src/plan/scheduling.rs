@@ -9,7 +9,7 @@ use super::scope::Scope;
 use super::{DeadlineTimes, Policy, Refusal, Scheduling, TeamPlan};
 use crate::base::{Unit, unit};
 use crate::host::Host;
-use crate::profile::keys::{SLICE_MAX, SLICE_MIN};
+use crate::profile::keys::{SLICE_MAX, SLICE_MIN, TIMER_SLACK_MAX};
 use crate::profile::{self, Deadline, Expr, Fault, Span, Team};
 
 pub(super) const POLICIES: [(&str, Policy); 7] = [
@@ -39,13 +39,18 @@ impl Policy {
     }
 }
 
+/// Timer slack of who sleeps and was given none (ns).
+pub(super) const SLACK_NS: u64 = 1;
+/// The kernel's own (init/init_task.c, v6.12).
+pub(super) const USUAL_SLACK_NS: u64 = 50_000;
+
 /// The shortest slice (ns).
 const SHORTEST: u64 = SLICE_MIN as u64;
 
 /// The attributes of a team, each within its range and fitting the others.
 pub(super) fn resolve(team: &Team, scope: &Scope, faults: &mut Vec<Fault>) -> Scheduling {
-    let profile::Scheduling { policy, nice, priority, slice, uclamp_min, uclamp_max, deadline } =
-        &team.scheduling;
+    let profile::Scheduling { policy, nice, priority, slice, deadline, .. } = &team.scheduling;
+    let profile::Scheduling { timer_slack, uclamp_min, uclamp_max, .. } = &team.scheduling;
     let mut number = |expr: &Option<Expr>, word: &str, unit, min, max| {
         let what = format!("`{word}` of team `{}`", team.name);
         let wanted = Wanted::new(what, unit, min, max);
@@ -57,6 +62,8 @@ pub(super) fn resolve(team: &Team, scope: &Scope, faults: &mut Vec<Fault>) -> Sc
         priority: number(priority, "priority", Unit::Count, 1.0, 99.0).map(|it| it as u32),
         // 0 leaves it to the scheduler, so that a parameter can.
         slice_ns: slice_ns.filter(|ns| *ns > 0),
+        timer_slack_ns: number(timer_slack, "timer_slack", Unit::Time, 1.0, TIMER_SLACK_MAX)
+            .map(|it| it as u64),
         uclamp_min: number(uclamp_min, "uclamp_min", Unit::Count, 0.0, 1024.0).map(|it| it as u32),
         uclamp_max: number(uclamp_max, "uclamp_max", Unit::Count, 0.0, 1024.0).map(|it| it as u32),
         policy: policy.as_ref().and_then(|word| one_of("policy", &POLICIES, word, scope, faults)),

@@ -246,13 +246,14 @@ fn placement(cpus: &[CpuList]) -> String {
 
 fn scheduling(scheduling: &Scheduling) -> Option<String> {
     let time = |ns: u64| unit::exact(ns as f64, Unit::Time);
-    let Scheduling { policy, nice, priority, slice_ns, uclamp_min, uclamp_max, deadline } =
-        scheduling;
+    let Scheduling { policy, nice, priority, slice_ns, deadline, .. } = scheduling;
+    let Scheduling { timer_slack_ns, uclamp_min, uclamp_max, .. } = scheduling;
     let parts = [
         policy.map(|policy| format!("policy {}", policy.name())),
         nice.map(|nice| format!("nice {nice}")),
         priority.map(|priority| format!("priority {priority}")),
         slice_ns.map(|ns| format!("slice {}", time(ns))),
+        timer_slack_ns.map(|ns| format!("timer slack {}", time(ns))),
         uclamp_min.map(|min| format!("uclamp_min {min}")),
         uclamp_max.map(|max| format!("uclamp_max {max}")),
         deadline.map(|times| {

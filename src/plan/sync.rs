@@ -7,6 +7,7 @@ mod check;
 
 use super::number::{self, Wanted};
 use super::resolve::{TASKS_MAX, one_of};
+use super::scheduling::SLACK_NS;
 use super::scope::{Scope, unknown_word};
 use super::traffic::Visit;
 use super::{Form, Op, Pick, Plan, ProcessPlan, TeamPlan, space};
@@ -349,13 +350,15 @@ impl Plan {
         self.cpus.last().map_or(1, |cpu| cpu.id.0 + 1)
     }
 
-    /// Whether members of a team sleep for a time of their own, so that timer slack matters.
-    pub fn sleeps(&self, team: &TeamPlan) -> bool {
+    /// The timer slack that members of a team set (ns): what they were given, or the least for those
+    /// that sleep for a time of their own; `None` leaves what is inherited.
+    pub fn timer_slack_ns(&self, team: &TeamPlan) -> Option<u64> {
         let flushes = |object: &u32| match &self.syncs[*object as usize].sort {
             SyncSort::Commit { by, .. } => by == "sleep",
             _ => false,
         };
-        team.ops.iter().any(Op::sleeps) || team.syncs().iter().any(flushes)
+        let sleeps = team.ops.iter().any(Op::sleeps) || team.syncs().iter().any(flushes);
+        team.scheduling.timer_slack_ns.or(sleeps.then_some(SLACK_NS))
     }
 
     /// The number of a team's first member among those of an object.

@@ -358,6 +358,11 @@ impl Team {
         self
     }
 
+    pub fn timer_slack(mut self, slack: impl Into<Expr>) -> Team {
+        self.scheduling.timer_slack = Some(slack.into());
+        self
+    }
+
     /// Policy deadline: `runtime` of CPU time in every `period`.
     pub fn deadline(mut self, runtime: impl Into<Expr>, period: impl Into<Expr>) -> Team {
         self.scheduling.policy = Some(Word::from("deadline"));

@@ -54,6 +54,9 @@ pub const NUMBER_MAX: f64 = 9_007_199_254_740_992.0;
 /// The largest message (bytes).
 pub const MESSAGE_MAX: f64 = 1_073_741_824.0;
 
+/// More than any sleep that it could be of use to (ns).
+pub const TIMER_SLACK_MAX: f64 = 1e9;
+
 /// What the kernel makes of any slice (kernel/sched/syscalls.c, __setscheduler_params, v6.12) (ns).
 pub const SLICE_MIN: f64 = 100e3;
 pub const SLICE_MAX: f64 = 100e6;
@@ -375,6 +378,12 @@ pub const TEAM: &[KeyRow] = &[
         Form::Number { unit: Some(Unit::Time), min: 0.0, max: SLICE_MAX },
         Means("the scheduler's own"),
         "slice asked of EEVDF (Linux 6.12), 100 us or more; 0: its own; for policies other, batch",
+    ),
+    row(
+        "timer_slack",
+        Form::Number { unit: Some(Unit::Time), min: 1.0, max: TIMER_SLACK_MAX },
+        Means("1 ns where it sleeps"),
+        "how late its sleeps may end, see prctl(2); 50 us is the kernel's own",
     ),
     row("uclamp", Form::Table(UCLAMP), Means("inherited"), "bounds of the assumed utilisation"),
     row("deadline", Form::Table(DEADLINE), Means("none"), "for policy deadline"),

@@ -248,6 +248,8 @@ pub struct Scheduling {
     pub priority: Option<Expr>,
     /// EEVDF slice (ns), for other and batch: `sched_attr.sched_runtime`, Linux 6.12 and later.
     pub slice: Option<Expr>,
+    /// How late sleeps may end (ns): prctl(2), PR_SET_TIMERSLACK.
+    pub timer_slack: Option<Expr>,
     /// Lowest and highest utilisation the frequency governor assumes, 0 to 1024.
     pub uclamp_min: Option<Expr>,
     pub uclamp_max: Option<Expr>,

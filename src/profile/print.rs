@@ -246,6 +246,7 @@ fn print_team(out: &mut String, team: &Team) {
     optional(out, "nice", scheduling.nice.as_ref().map(number));
     optional(out, "priority", scheduling.priority.as_ref().map(number));
     optional(out, "slice", scheduling.slice.as_ref().map(number));
+    optional(out, "timer_slack", scheduling.timer_slack.as_ref().map(number));
     let bounds = [("min", &scheduling.uclamp_min), ("max", &scheduling.uclamp_max)];
     let bounds = bounds.into_iter().filter_map(|(key, bound)| Some((key, number(bound.as_ref()?))));
     let bounds: Fields = bounds.collect();

@@ -144,7 +144,7 @@ pub(super) fn describe(plan: &Plan, memory: &Memory, ids: &[TaskId], task: usize
 /// CONFIG_UCLAMP_TASK (uclamp_validate), EBUSY of a deadline for which no CPU time is left
 /// (sched_dl_overflow).
 fn asked(scheduling: &Scheduling, errno: i32) -> String {
-    let Scheduling { policy, nice, priority, slice_ns, uclamp_min, uclamp_max, deadline } =
+    let Scheduling { policy, nice, priority, slice_ns, uclamp_min, uclamp_max, deadline, .. } =
         scheduling;
     let clamps = [("uclamp_min", uclamp_min.is_some()), ("uclamp_max", uclamp_max.is_some())];
     let others = [

@@ -93,7 +93,7 @@ impl<'a> Stage<'a> {
             attributes: attributes(&team_plan.scheduling),
             cpus: place(&team_plan.cpus).or_else(|| start_cpus.as_ref().map(|_| self.everywhere())),
             start_cpus,
-            sleeps: self.plan.sleeps(team_plan),
+            timer_slack_ns: self.plan.timer_slack_ns(team_plan),
             // Who has nothing to do would only burn a CPU until the time is up.
             starts_over: self.plan.duration_ns.is_some() && !spawns && program.acts(),
             program,

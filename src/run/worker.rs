@@ -52,7 +52,8 @@ pub(super) struct Worker<'a> {
     pub cpus: Option<CpuList>,
     /// Where it begins, before it may run on `cpus`, which it then has.
     pub start_cpus: Option<CpuList>,
-    pub sleeps: bool,
+    /// How late its sleeps may end; `None`: as its creator's.
+    pub timer_slack_ns: Option<u64>,
     /// Whether its steps start over until the window ends.
     pub starts_over: bool,
     pub background: bool,
@@ -120,8 +121,8 @@ impl Worker<'_> {
     /// Attributes first, so that the task waits at the gate as it will run.
     fn start(&mut self) -> Result<(), Stop> {
         thread::set_name(&self.name);
-        if self.sleeps {
-            thread::set_least_timer_slack();
+        if let Some(ns) = self.timer_slack_ns {
+            thread::set_timer_slack(ns);
         }
         let prepared = self.prepare();
         if !(self.touches.is_empty() && self.program.usings.is_empty()) {

@@ -172,10 +172,11 @@ pub fn set_name(name: &str) {
     unsafe { libc::prctl(libc::PR_SET_NAME, buffer.as_ptr()) };
 }
 
-/// Sets the timer slack of the calling thread to 1 ns: by default a sleep may end 50 us late.
-pub fn set_least_timer_slack() {
+/// Sets the timer slack of the calling thread (ns, at least 1): by default a sleep may end 50 us
+/// late.
+pub fn set_timer_slack(ns: u64) {
     // SAFETY: no pointers.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns) };
 }
 
 #[cfg(test)]
@@ -219,5 +220,18 @@ mod tests {
         });
         assert!(tasks.iter().all(|task| task.1 == 0));
         assert_eq!(sum.load(Ordering::Relaxed), 55);
+    }
+
+    #[test]
+    fn timer_slack_is_the_threads_own() {
+        // SAFETY: no pointers.
+        let slack = || unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
+        let before = slack();
+        let other = std::thread::spawn(move || {
+            set_timer_slack(7_000);
+            slack()
+        });
+        assert_eq!(other.join().unwrap(), 7_000);
+        assert_eq!(slack(), before);
     }
 }

@@ -131,6 +131,10 @@ fn of_scheduling() {
         &["`slice` of team `w` is 16us, and must be at least 100us, or 0"],
     );
     check(
+        &team("size = 1\ntimer_slack = '(cpus - 16) * 1ns'"),
+        &["`(cpus - 16) * 1ns` gives 0ns, and `timer_slack` of team `w` must be at least 1ns"],
+    );
+    check(
         &team("size = 1\nuclamp = { min = 500, max = 400 }"),
         &["team `w`: uclamp_min 500 is above uclamp_max 400"],
     );

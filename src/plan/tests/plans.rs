@@ -135,6 +135,26 @@ fn prints_fanout() {
 }
 
 #[test]
+fn who_sleeps_has_the_least_timer_slack_or_its_own() {
+    let check = |keys: &str, expected: Option<u64>, noted: Option<&str>| {
+        let text = format!("about = 'x'\n[team.w]\nsize = 1\n{keys}");
+        let plan = planned(&text, &host(TWO_NODES));
+        assert_eq!(plan.timer_slack_ns(&plan.teams[0]), expected, "{keys}");
+        let said = plan.notes.iter().find(|note| note.contains("timer slack"));
+        assert_eq!(said.is_some(), noted.is_some(), "{keys}: {said:?}");
+        assert!(
+            noted.is_none_or(|words| said.is_some_and(|said| said.contains(words))),
+            "{said:?}"
+        );
+    };
+    let sleeps = "steps = [ { sleep = '1ms' } ]";
+    check("steps = [ { spin = '1us' } ]", None, None);
+    check(sleeps, Some(1), Some("timer slack of 1 ns"));
+    check(&format!("timer_slack = '50us'\n{sleeps}"), Some(50_000), None);
+    check(&format!("timer_slack = '2us'\n{sleeps}"), Some(2_000), Some("timer slack of 2.00 us"));
+}
+
+#[test]
 fn every_builtin_plans_on_every_machine() {
     let machines = ["core:1 pu:1", "core:2 pu:1", TWO_NODES, "pack:8 [numa] l3:4 core:8 pu:2"];
     for machine in machines {

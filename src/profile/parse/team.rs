@@ -113,6 +113,7 @@ impl Reader<'_> {
         let nice = self.number(table, "nice", Scope::Team);
         let priority = self.number(table, "priority", Scope::Team);
         let slice = self.number(table, "slice", Scope::Team);
+        let timer_slack = self.number(table, "timer_slack", Scope::Team);
         let (mut uclamp_min, mut uclamp_max) = (None, None);
         if let Some((key, value)) = table.entry("uclamp") {
             let label = format!("`uclamp` of {}", table.label);
@@ -135,7 +136,7 @@ impl Reader<'_> {
             let help = "add `deadline = { runtime = \"1ms\", period = \"10ms\" }`";
             self.fault_with_help(word.span.clone(), "policy deadline needs its times", help);
         }
-        Scheduling { policy, nice, priority, slice, uclamp_min, uclamp_max, deadline }
+        Scheduling { policy, nice, priority, slice, timer_slack, uclamp_min, uclamp_max, deadline }
     }
 
     fn deadline(&mut self, table: &Table<'_>) -> Option<Deadline> {

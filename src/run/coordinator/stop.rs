@@ -9,7 +9,7 @@ use crate::run::gate::Gate;
 use crate::run::{Progress, door};
 use crate::step::channel::Channel;
 use crate::sys::event::{self, Woken};
-use crate::sys::{process, signal};
+use crate::sys::{clock, process, signal};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -22,19 +22,34 @@ impl Coordinator<'_> {
     }
 
     /// Interrupts tasks until all have checked out. A signal can come before the call that it is
-    /// to interrupt, hence again and again.
+    /// to interrupt, hence again and again; ever less often, since those whose waits no signal ends
+    /// (parking_lot's) have to have the CPU meanwhile, to let each other go.
     pub(super) fn get_out(&self, tasks: Tasks<'_, '_>) {
         const PAUSE_NS: u64 = 500_000;
-        /// Rounds between two attempts to have stopped processes (SIGSTOP) go on, so that they end.
-        const CONTINUE_EVERY: u64 = 200;
+        /// The longest time between two signals to a task.
+        const TELL_MAX_NS: u64 = 64_000_000;
+        /// Between two attempts to have stopped processes (SIGSTOP) go on, so that they end.
+        const CONTINUE_EVERY_NS: u64 = 100_000_000;
         if let Some(progress) = self.control.progress {
             progress(Progress::Stopping);
         }
         // A task that has nothing to wait for any more leaves by itself.
         let told_at_once = !matches!(self.end, End::Done);
+        let begin_ns = clock::monotonic_ns();
+        let (mut continued_ns, mut every_ns) = (begin_ns, PAUSE_NS);
+        let mut tell_ns = if told_at_once { begin_ns } else { begin_ns + PAUSE_NS };
         for round in 0u64.. {
-            let tell = told_at_once || round > 0;
-            let again = round % CONTINUE_EVERY == CONTINUE_EVERY - 1;
+            let now_ns = clock::monotonic_ns();
+            let tell = now_ns >= tell_ns;
+            if tell {
+                tell_ns = now_ns + every_ns;
+                // By a quarter: some twelve times in the first 30 ms.
+                every_ns = TELL_MAX_NS.min(every_ns + every_ns / 4);
+            }
+            let again = now_ns - continued_ns >= CONTINUE_EVERY_NS;
+            if again {
+                continued_ns = now_ns;
+            }
             if round == 0 || again {
                 // As many as can leave at once; each lets the next one go.
                 door::release(&self.memory.control().phase, self.plan.cpus.len() as u32);
