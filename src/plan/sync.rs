@@ -350,8 +350,8 @@ impl Plan {
         self.cpus.last().map_or(1, |cpu| cpu.id.0 + 1)
     }
 
-    /// The timer slack that members of a team set (ns): what they were given, or the least for those
-    /// that sleep for a time of their own; `None` leaves what is inherited.
+    /// The timer slack that members of a team set (ns): what they were given, or the least for
+    /// those that sleep for a time of their own; `None` leaves what is inherited.
     pub fn timer_slack_ns(&self, team: &TeamPlan) -> Option<u64> {
         let flushes = |object: &u32| match &self.syncs[*object as usize].sort {
             SyncSort::Commit { by, .. } => by == "sleep",
