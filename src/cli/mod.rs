@@ -7,6 +7,7 @@
 
 mod command;
 mod document;
+mod doubts;
 mod error;
 mod exit;
 mod hackbench;

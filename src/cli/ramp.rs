@@ -101,8 +101,11 @@ impl Ramp {
         let name = widest(|line| line.0.len()).unwrap_or_default();
         let value = widest(|line| line.1.len()).unwrap_or_default();
         let runs = self.rows.iter().map(|row| row.n).max().unwrap_or_default();
-        let mut text =
-            format!("Hmean of {} ({}) over {runs} runs a point\n", self.metric, self.unit);
+        let runs = match runs {
+            1 => "one run".to_owned(),
+            n => format!("{n} runs"),
+        };
+        let mut text = format!("Hmean of {} ({}) over {runs} a point\n", self.metric, self.unit);
         for (row, mean, of) in &lines {
             text += &format!("  {row:<name$}  {mean:>value$}{of}\n");
         }

@@ -4,6 +4,7 @@
 
 use crate::base::nearest::nearest;
 use crate::base::unit;
+use crate::cli::doubts;
 use crate::cli::error::Error;
 use crate::cli::points;
 use crate::cli::ramp::Ramp;
@@ -118,7 +119,8 @@ impl Sweep {
 }
 
 /// One line for each point: the profile's result, how long its wakeups took or where tasks and
-/// memory were, then its rows, and below the doubts of all points.
+/// memory were, what else the profile watches and demands, then its rows, and below the doubts of
+/// all points. Columns that do not fit have lines of their own.
 pub fn table(sweep: &Points, width: usize) -> String {
     let Points { name, points, ramp } = sweep;
     let primary = points.iter().find_map(|point| point.profile.primary.clone());
@@ -134,7 +136,8 @@ pub fn table(sweep: &Points, width: usize) -> String {
     let has_wakeups = columns.contains(&Column::P50);
     let gap = gap(name, &result, points);
     let named = ramp.as_ref().map_or(String::new(), |ramp| format!("\n{}", ramp.text()));
-    head(name, points, has_wakeups) + &aligned(&rows) + &gap + &named + &caveats(points, width)
+    let numbers = blocks(&rows, width);
+    head(name, points, has_wakeups) + &numbers + &gap + &named + &doubts::of(sweep, width)
 }
 
 /// What a table has of each point.
@@ -153,20 +156,34 @@ enum Column {
 const OF_MEMORY: [&str; 6] =
     ["elapsed_s", "user_s", "sys_s", "convergence_s", "time_to_local_s", "local_share"];
 
+/// What the columns of wakeups have, if of one team.
+const IN_WAKEUPS: [&str; 2] = ["wakeup_latency_ns_p50", "wakeup_latency_ns_p99"];
+
 /// The result, and of the rest what any point has.
 fn columns(result: &str, points: &[Report]) -> Vec<Column> {
     let mut columns = vec![Column::Metric(result.to_string()), Column::Cv(result.to_string())];
     let runs = || points.iter().flat_map(|point| &point.runs);
     if runs().any(|run| most_wakeups(&run.latency).is_some()) {
         columns.extend([Column::Wakeups, Column::P50, Column::P99]);
-        return columns;
+    } else {
+        if runs().any(|run| run.trial.is_some()) {
+            columns.push(Column::WhoMoved);
+        }
+        columns.extend(OF_MEMORY.map(|key| Column::Metric(key.to_owned())));
     }
-    if runs().any(|run| run.trial.is_some()) {
-        columns.push(Column::WhoMoved);
+    let watched = points.iter().flat_map(|point| &point.profile.watch);
+    let demanded = runs().flat_map(|run| run.conditions.iter().map(|it| &it.metric));
+    let has_p99 = columns.contains(&Column::P99);
+    for key in
+        watched.chain(demanded).filter(|key| !(has_p99 && IN_WAKEUPS.contains(&key.as_str())))
+    {
+        let column = Column::Metric(key.clone());
+        if !columns.contains(&column) {
+            columns.push(column);
+        }
     }
-    let known = |key: &&str| *key != result && points.iter().any(|it| value_of(key, it).is_some());
-    let metrics = OF_MEMORY.into_iter().filter(known);
-    columns.extend(metrics.map(|key| Column::Metric(key.to_string())));
+    let known = |key: &str| key == result || points.iter().any(|it| value_of(key, it).is_some());
+    columns.retain(|column| !matches!(column, Column::Metric(key) if !known(key)));
     columns
 }
 
@@ -224,35 +241,6 @@ fn who_moved(point: &Report) -> Option<String> {
         false => format!("{words} {n}"),
     });
     Some(each.collect::<Vec<_>>().join(", ")).filter(|words| !words.is_empty())
-}
-
-/// The doubts of all points, each kind once.
-fn caveats(points: &[Report], width: usize) -> String {
-    let mut kinds: Vec<(&str, &str, usize)> = Vec::new();
-    for point in points {
-        let all = point.runs.iter().flat_map(|run| &run.caveats);
-        let mut seen: Vec<&str> = Vec::new();
-        for caveat in all {
-            let (id, text) = (caveat.id.as_str(), caveat.text.as_str());
-            if seen.contains(&id) {
-                continue;
-            }
-            seen.push(id);
-            match kinds.iter_mut().find(|(known, _, _)| *known == id) {
-                Some((_, _, n)) => *n += 1,
-                None => kinds.push((id, text, 1)),
-            }
-        }
-    }
-    let lines = kinds.iter().map(|(_, text, n)| {
-        let of = match points.len() {
-            all if *n == all => String::new(),
-            all => format!(" (of {n} of {all} points)"),
-        };
-        output::wrapped("  - ", &format!("{text}{of}"), width)
-    });
-    let lines: String = lines.collect();
-    if lines.is_empty() { lines } else { format!("\ncaveats of the points\n{lines}") }
 }
 
 /// What the columns are taken from.
@@ -325,17 +313,37 @@ fn most_wakeups(rows: &[Latency]) -> Option<&Latency> {
     rows.iter().filter(whole).max_by_key(|row| row.count)
 }
 
-/// Columns to the right edge, two spaces between them.
-fn aligned(rows: &[Vec<String>]) -> String {
-    let width = |column: usize| {
+/// Between two columns.
+const GAP: &str = "  ";
+
+/// Columns to the right edge; those beyond the width follow below, behind the first column again.
+fn blocks(rows: &[Vec<String>], width: usize) -> String {
+    let Some(header) = rows.first() else {
+        return String::new();
+    };
+    let wide = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
     };
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().enumerate().map(|(at, cell)| format!("{cell:>0$}", width(at)));
-        cells.collect::<Vec<_>>().join("  ") + "\n"
+    let mut blocks: Vec<Vec<usize>> = vec![vec![0]];
+    let mut used = wide(0);
+    for column in 1..header.len() {
+        let more = GAP.len() + wide(column);
+        match blocks.last_mut() {
+            Some(block) if block.len() == 1 || used + more <= width => block.push(column),
+            _ => {
+                blocks.push(vec![0, column]);
+                used = wide(0);
+            }
+        }
+        used += more;
+    }
+    let line = |row: &Vec<String>, block: &[usize]| {
+        let cells = block.iter().map(|at| format!("{:>1$}", row[*at], wide(*at)));
+        cells.collect::<Vec<_>>().join(GAP) + "\n"
     };
-    rows.iter().map(line).collect()
+    let block = |it: &Vec<usize>| rows.iter().map(|row| line(row, it)).collect::<String>();
+    blocks.iter().map(block).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -372,8 +380,11 @@ mod tests {
     #[test]
     fn columns_are_aligned() {
         let row = |a: &str, b: &str| [a, b, "-", "-", "-", "-"].map(str::to_string).to_vec();
-        let text = aligned(&[row("groups", "x"), row("1", "1.00 k")]);
+        let rows = [row("groups", "x"), row("1", "1.00 k")];
+        let text = blocks(&rows, 100);
         assert_eq!(text, "groups       x  -  -  -  -\n     1  1.00 k  -  -  -  -\n");
+        let narrow = "groups       x  -\n     1  1.00 k  -\n\ngroups  -  -  -\n     1  -  -  -\n";
+        assert_eq!(blocks(&rows, 18), narrow);
     }
 
     #[test]

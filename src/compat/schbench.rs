@@ -3,8 +3,9 @@
 //!
 //! Must not know: how the run is made, what is printed.
 
-use crate::base::CpuList;
+use crate::base::{CpuId, CpuList};
 use crate::compat::getopt::{self, Added, GetoptError, Given, Row, Value};
+use crate::compat::schbench_lines as lines;
 
 /// A command line of schbench, with the few options that schedload adds to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -279,17 +280,29 @@ impl Options {
         }
     }
 
-    /// Lines about what was not said, or will not be done, on so many CPUs.
+    /// Lines about what was not said, or will not be done, on these CPUs; but for the first they
+    /// are schbench's.
     pub fn remarks(&self, allowed: &CpuList) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.pipe_bytes > PIPE_MAX {
             let asked = self.pipe_bytes;
             remarks.push(format!("warning: --pipe {asked} is too large, {PIPE_MAX} bytes pass\n"));
         }
+        if self.message_cpus == Pins::Auto {
+            remarks.push("auto pinning message and worker threads\n".to_string());
+        }
         if self.threads.is_none() {
             let threads = self.threads(allowed.len() as u64);
             remarks.push(format!("setting worker threads to {threads}\n"));
         }
+        remarks.extend(self.split.map(|own| lines::split(self.footprint_kib, own)));
+        let pins: Vec<CpuId> = match &self.message_cpus {
+            Pins::Anywhere => Vec::new(),
+            Pins::Auto => allowed.iter().take(self.messages as usize).collect(),
+            Pins::Cpus(cpus) => cpus.iter().collect(),
+        };
+        let pinned = (0..self.messages).zip(pins.iter().cycle());
+        remarks.extend(pinned.map(|(n, cpu)| lines::pinned(n, *cpu)));
         remarks
     }
 
@@ -407,6 +420,10 @@ mod tests {
         let large = "warning: --pipe 1048577 is too large, 1048576 bytes pass\n";
         check("-t 1 -p 1048577", &[large]);
         check("-t 1 -p 1048576", &[]);
+        let pinned = "Pinning to message thread index 0 cpu 0\n";
+        check("-t 1 -M auto", &["auto pinning message and worker threads\n", pinned]);
+        let both = [pinned, "Pinning to message thread index 1 cpu 2\n"];
+        check("-t 1 -m 2 -M 0,2", &both);
     }
 
     #[test]

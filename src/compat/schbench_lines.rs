@@ -3,6 +3,7 @@
 //! A latency is printed in microseconds, rounded down; the number of samples of a row is of those
 //! above the percentile before it. Must not know: how the numbers came about.
 
+use crate::base::CpuId;
 use crate::base::bucket;
 use std::fmt::Write;
 
@@ -98,6 +99,30 @@ pub fn block(label: &str, units: &str, runtime_s: u64, samples: &Samples, rows: 
         let _ = writeln!(text, "\t  min={min}, max={max}");
     }
     text
+}
+
+/// How the footprint of a worker is shared out, so many percent of it being the worker's own, and
+/// how long a side each of the three matrices has.
+pub fn split(footprint_kib: u64, own: u64) -> String {
+    let shared = 100 - own;
+    let kib = |percent: u64| footprint_kib.saturating_mul(percent) / 100;
+    let side = |percent: u64| {
+        let bytes = footprint_kib.saturating_mul(1024 * percent) / 100;
+        (bytes / (3 * 8)).isqrt()
+    };
+    format!(
+        "split mode: {own}% private ({} KB per thread), {shared}% shared ({} KB total)\n\
+         matrix sizes: private={}, shared={}\n",
+        kib(own),
+        kib(shared),
+        side(own),
+        side(shared)
+    )
+}
+
+/// Where a message thread runs.
+pub fn pinned(n: u64, cpu: CpuId) -> String {
+    format!("Pinning to message thread index {n} cpu {}\n", cpu.0)
 }
 
 /// Time that threads of either sort waited for a CPU in each of their turns, on average (ns);
@@ -242,6 +267,16 @@ mod tests {
     fn a_rate_that_was_found_is_told_in_place_of_the_average() {
         assert_eq!(rate(99.5, None), "average rps: 99.50\n");
         assert_eq!(rate(99.5, Some(100)), "final rps goal was 100\n");
+    }
+
+    #[test]
+    fn a_footprint_that_is_shared_out() {
+        let expected = "split mode: 30% private (30 KB per thread), 70% shared (70 KB total)\n\
+                        matrix sizes: private=35, shared=54\n";
+        assert_eq!(split(100, 30), expected);
+        let expected = "split mode: 100% private (256 KB per thread), 0% shared (0 KB total)\n\
+                        matrix sizes: private=104, shared=0\n";
+        assert_eq!(split(256, 100), expected);
     }
 
     #[test]

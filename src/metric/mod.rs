@@ -190,6 +190,13 @@ pub const METRICS: &[Metric] = &[
         "wakeup latency that 99.9 % of the wakeups of all teams did not exceed",
     ),
     row(
+        "*_wakeup_latency_ns_p99",
+        "ns",
+        Lower,
+        "wakeup latency that 99 % of that team's wakeups did not exceed",
+    )
+    .of(Of::Team),
+    row(
         "cpu_ns_per_message",
         "ns",
         Lower,
@@ -367,10 +374,12 @@ pub const METRICS: &[Metric] = &[
     ),
 ];
 
-/// The row of a metric's key: its own, or else that of a block or team (`round_trips_per_s`).
+/// The row of a metric's key: its own, or else that of a block or team (`round_trips_per_s`), the
+/// one that says most of it.
 pub fn find(key: &str) -> Option<&'static Metric> {
     let own = METRICS.iter().find(|row| row.key == key);
-    own.or_else(|| METRICS.iter().find(|row| row.name_in(key).is_some()))
+    let of_others = METRICS.iter().filter(|row| row.name_in(key).is_some());
+    own.or_else(|| of_others.max_by_key(|row| row.key.len()))
 }
 
 /// Every key there is of these measure blocks and teams, in the order of the rows.
@@ -435,6 +444,7 @@ mod tests {
         check("round_trip_ns_p50", Some("*_ns_p50"));
         check("round_trips_at_once", Some("*s_at_once"));
         check("server_asleep_share", Some("*_asleep_share"));
+        check("worker_wakeup_latency_ns_p99", Some("*_wakeup_latency_ns_p99"));
         check("runnable", Some("runnable"));
         check("s_per_s", None);
         check("speed", None);

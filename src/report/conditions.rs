@@ -6,13 +6,30 @@
 
 use crate::metric;
 use crate::report::judge::Case;
-use crate::report::{Caveat, Condition, Metric};
+use crate::report::{Caveat, Metric};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// A metric and the values in which the profile tests what it is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    pub metric: String,
+    pub about: String,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    pub value: Option<f64>,
+    /// `None`: the value is not known.
+    pub met: Option<bool>,
+    /// Why it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
 
 pub(super) fn all(case: &Case<'_>, metrics: &BTreeMap<String, Metric>) -> Vec<Condition> {
     let conditions = case.plan.conditions.iter();
     let judged = conditions.map(|it| {
-        let value = metrics.get(&it.metric).and_then(|metric| metric.value);
+        let metric = metrics.get(&it.metric);
+        let value = metric.and_then(|metric| metric.value);
         let within = |value: f64| {
             it.min.is_none_or(|min| value >= min) && it.max.is_none_or(|max| value <= max)
         };
@@ -23,6 +40,7 @@ pub(super) fn all(case: &Case<'_>, metrics: &BTreeMap<String, Metric>) -> Vec<Co
             max: it.max,
             value,
             met: value.map(within),
+            reason: metric.and_then(|metric| metric.reason.clone()),
         }
     });
     judged.collect()
@@ -30,18 +48,24 @@ pub(super) fn all(case: &Case<'_>, metrics: &BTreeMap<String, Metric>) -> Vec<Co
 
 /// A doubt for each that was not met, or of which nobody knows.
 pub(super) fn doubts(conditions: &[Condition]) -> Vec<Caveat> {
-    let unmet = conditions.iter().filter(|it| it.met != Some(true));
-    let doubt = |it: &Condition| Caveat {
-        id: "condition".to_owned(),
-        text: match it.met {
-            None => format!("perhaps not tested: {}: {}", it.about, it.in_words()),
-            Some(_) => format!("not tested: {}: {}", it.about, it.in_words()),
-        },
-    };
-    unmet.map(doubt).collect()
+    let doubts = conditions.iter().filter_map(Condition::doubt);
+    doubts.map(|text| Caveat { id: Condition::CAVEAT.to_owned(), text }).collect()
 }
 
 impl Condition {
+    /// The id of the caveats that say so.
+    pub const CAVEAT: &str = "condition";
+
+    /// What is not tested, if it was not met or nobody knows.
+    pub fn doubt(&self) -> Option<String> {
+        let not = match self.met {
+            Some(true) => return None,
+            Some(false) => "not tested",
+            None => "perhaps not tested",
+        };
+        Some(format!("{not}: {}: {}", self.about, self.in_words()))
+    }
+
     /// `server_asleep_share is 0.91, not 0.3 to 0.7`.
     pub fn in_words(&self) -> String {
         let of = metric::find(&self.metric).map_or("", |row| row.unit);
@@ -54,7 +78,10 @@ impl Condition {
         };
         let value = self.value.map_or("not known".to_owned(), number);
         match self.met {
-            None => format!("{} is not known, and has to be {wanted}", self.metric),
+            None => {
+                let why = self.reason.as_ref().map_or(String::new(), |it| format!(" ({it})"));
+                format!("{} is not known{why}, and has to be {wanted}", self.metric)
+            }
             Some(true) => format!("{} is {value} ({wanted})", self.metric),
             Some(false) => format!("{} is {value}, not {wanted}", self.metric),
         }
@@ -94,7 +121,9 @@ mod tests {
             let above = |it: f64| min.is_none_or(|min| it >= min);
             let within = |it: f64| above(it) && max.is_none_or(|max| it <= max);
             let (metric, about) = (metric.to_owned(), String::new());
-            let it = Condition { metric, about, min, max, value, met: value.map(within) };
+            let met = value.map(within);
+            let reason = value.is_none().then(|| "nobody looked".to_owned());
+            let it = Condition { metric, about, min, max, value, met, reason };
             assert_eq!(it.in_words(), expected);
         };
         let words = "server_asleep_share is 91.2 %, not 30.0 % to 70.0 %";
@@ -104,7 +133,7 @@ mod tests {
             "runnable",
             (None, Some(3.0)),
             None,
-            "runnable is not known, and has to be at most 3",
+            "runnable is not known (nobody looked), and has to be at most 3",
         );
         let words = "wakeup_latency_ns_p99 is 1.50 ms, not at most 1.00 ms";
         check("wakeup_latency_ns_p99", (None, Some(1e6)), Some(1.5e6), words);

@@ -71,6 +71,7 @@ impl Report {
                 params: plan.params.iter().cloned().collect(),
                 hash: plan.hash.clone(),
                 seed: plan.seed,
+                watch: plan.watch.clone(),
                 ramp: plan.ramp.clone(),
                 primary: Some(plan.watch.first().map_or(DEFAULT_RESULT, String::as_str).to_owned()),
             },

@@ -12,8 +12,8 @@ use crate::report::judge::{Case, seconds};
 use crate::report::sources::Kernel;
 use crate::report::{
     InstancePlacement, Judged, Metric, NO_ACTIVE, NO_ARRIVALS, NO_BLOCK, NO_FLOPS, NO_MEMORY,
-    NO_RECEIVER, NO_SUCH_STEP, NO_TRIAL, Sourced, arrivals, asleep, latency, memory_steps,
-    placement, queues, sync, sync_metrics,
+    NO_MESSAGES, NO_RECEIVER, NO_SUCH_STEP, NO_TRIAL, Sourced, arrivals, asleep, latency,
+    memory_steps, placement, queues, sync, sync_metrics,
 };
 use std::collections::BTreeMap;
 
@@ -192,6 +192,7 @@ fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
     let of_kernel = || Kernel::of_team(&case.recording.tasks, team);
     match key {
         "*_asleep_share" => asleep::share(case, team),
+        "*_wakeup_latency_ns_p99" => team_wakeups(case, team),
         "*_runnable" => runnable(case, &of_kernel()),
         "*_voluntary_switches" => kernel(&of_kernel().totals.voluntary_switches),
         "*_involuntary_switches" => kernel(&of_kernel().totals.involuntary_switches),
@@ -213,6 +214,16 @@ fn of_team(key: &str, name: &str, case: &Case<'_>) -> Value {
             }
         }
         _ => Err("this version does not compute it".to_owned()),
+    }
+}
+
+/// How long the wakeups of one team took. One that waits at sync objects alone need not have any.
+fn team_wakeups(case: &Case<'_>, team: usize) -> Value {
+    let is_wakeup = |kind: &SeriesKind| matches!(kind, SeriesKind::Wakeup { .. });
+    let wakeups = latency::of_team(case.recording, team, is_wakeup);
+    match wakeups.count() == 0 && !case.plan.teams[team].receives {
+        true => Err(NO_MESSAGES.to_owned()),
+        false => percentile(&wakeups, P99, "wakeup"),
     }
 }
 

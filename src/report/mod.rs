@@ -40,6 +40,7 @@ pub(crate) mod fixture_memory;
 mod fixture_sync;
 
 pub use charged::{Anon, InstanceCgroup, NodeBytes};
+pub use conditions::Condition;
 pub use convergence::{InstancePlacement, Judged};
 pub use histogram::{Histogram, HistogramError};
 pub use memory_steps::MemoryStep;
@@ -100,6 +101,9 @@ pub struct ProfileFacts {
     pub seed: u64,
     /// The metric that is the profile's result.
     pub primary: Option<String>,
+    /// The metrics that the profile is about, that one first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub watch: Vec<String>,
     /// How the points of a sweep are called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<RampPlan>,
@@ -383,18 +387,6 @@ pub struct Check {
     pub name: String,
     pub ok: bool,
     pub detail: String,
-}
-
-/// A metric and the values in which the profile tests what it is about.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Condition {
-    pub metric: String,
-    pub about: String,
-    pub min: Option<f64>,
-    pub max: Option<f64>,
-    pub value: Option<f64>,
-    /// `None`: the value is not known.
-    pub met: Option<bool>,
 }
 
 /// A conservation law that lacked what it takes to test it.

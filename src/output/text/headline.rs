@@ -73,9 +73,11 @@ pub(super) fn result(report: &Report, run: &Run, width: usize) -> String {
         text += &wrapped("  ", &telling.join(", "), width);
     }
     let says_itself = |it: &Metric| it.reason.as_deref().is_some_and(|it| UNSAID.contains(&it));
+    let is_watched = |key: &str| report.profile.watch.iter().any(|it| it == key);
     let missing: Vec<(&str, &Metric)> = ordered(run)
         .into_iter()
-        .filter(|(key, it)| it.value.is_none() && !says_itself(it) && Some(*key) != primary)
+        .filter(|(key, it)| it.value.is_none() && Some(*key) != primary)
+        .filter(|(key, it)| is_watched(key) || !says_itself(it))
         .collect();
     text + &without(&missing, width)
 }
