@@ -26,9 +26,9 @@ pub fn until(due_ns: u64, awake_ns: u64, tools: &Tools<'_>) -> Result<bool, Errn
             Err(refused) => return Err(refused),
         }
     }
-    let mut n_spins = 0;
+    let mut n_spins: u32 = 0;
     while monotonic_ns() < due_ns {
-        n_spins += 1;
+        n_spins = n_spins.wrapping_add(1);
         if n_spins % ASK == 0 && (tools.stop)() {
             break;
         }
