@@ -30,7 +30,7 @@ pub struct SyncRow {
     /// Of those asleep, the ones whose waker is not known, so that they are no wakeup.
     pub unstamped: u64,
     /// Waiting, of the time that the team's tasks had in the window; `None` for a window of no
-    /// length.
+    /// length, or in which nobody came through.
     pub wait_share: Option<f64>,
     /// Of a barrier of one count: rounds that were complete with a task of this team.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ fn row(record: &SyncRecord, case: &Case<'_>) -> Option<SyncRow> {
         spun: record.spun,
         slept: record.slept,
         unstamped: record.unstamped,
-        wait_share: (had_ns > 0.0).then(|| waited_ns / had_ns),
+        wait_share: (had_ns > 0.0 && waits.count() > 0).then(|| waited_ns / had_ns),
         rounds: of("barrier", record.leads).filter(|_| object.has_rounds()),
         releases: of("lock", record.leads),
         groups: of("commit", record.leads).or(of("desk", record.leads)),
@@ -251,6 +251,20 @@ mod tests {
         check(law, |run| run.syncs[3].passes.window += 1, false);
         // Who helps is not let go.
         check(law, |run| run.syncs[4].passes.window += 1, true);
+    }
+
+    #[test]
+    fn where_nobody_came_through_nobody_knows_how_long_they_waited() {
+        let mut recording = fixture_sync::recording();
+        recording.syncs[0].passes.window = 0;
+        recording.series.remove(0);
+        let report = Report::judge(&fixture_sync::plan(), &fixture::host(), &[recording]);
+        let run = &report.runs[0];
+        let row = run.sync.iter().find(|row| row.sort == "barrier").unwrap();
+        assert_eq!(row.wait_share, None);
+        let metric = &run.metrics["barrier_wait_share"];
+        let reason = "nobody passed a barrier in the window";
+        assert_eq!((metric.value, metric.reason.as_deref()), (None, Some(reason)));
     }
 
     #[test]
