@@ -52,10 +52,8 @@ fn of_weights() {
     }
     check(
         &choose(["2.5", "cpus / 3"], "deck"),
-        &[
-            "a weight in a deck must be a whole number, not 2.5; it is a number of cards; or choose \
-           at `random`",
-        ],
+        &["a weight in a deck must be a whole number, not 2.5; it is a number of cards; or \
+           choose at `random`"],
     );
     check(
         &choose(["500", "501"], "deck"),
