@@ -6,25 +6,23 @@
 use crate::cli::document::Document;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::progress::{Line, Show};
 use crate::cli::run::{checked, ended, measure_with, say_faults};
 use crate::cli::sink::{self, Sink};
-use crate::cli::{outputs, program, words};
+use crate::cli::{outputs, program, stand_in};
 use crate::compat::hackbench::{self, Fifo, Options, Request, UsageError};
 use crate::host::Host;
-use crate::plan::{Overrides, Plan, PlanError};
-use crate::profile::{Faults, catalogue};
+use crate::plan::{Overrides, Plan};
+use crate::profile::catalogue;
 use crate::record::Recording;
 use crate::report::Report;
 use crate::run::Control;
 use crate::sys::signal::Stopping;
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// `schedload-hackbench`; `args` begin with the program's name.
 pub fn hackbench_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    program(args, |args| hackbench(words(args).get(1..).unwrap_or_default()))
+    program(args, |args| hackbench(stand_in::words(args).get(1..).unwrap_or_default()))
 }
 
 fn hackbench(args: &[String]) -> Result<Exit, Error> {
@@ -36,15 +34,10 @@ fn hackbench(args: &[String]) -> Result<Exit, Error> {
         }
         Request::Run(options) => options,
     };
-    let profile = catalogue::load("hackbench")?;
     let host = Host::read()?;
-    let plan = match Plan::new(&profile, &host, &overrides(&options)?) {
-        // Of this program's user, a parameter out of its range is a bad command line.
-        Err(PlanError::Faults(faults)) => return Err(Error::CompatUsage(messages(&faults))),
-        plan => plan?,
-    };
+    let plan = stand_in::plan(&catalogue::load("hackbench")?, &host, &overrides(&options)?)?;
     let _stopping = Stopping::catch().map_err(Error::Signals)?;
-    let mut json = options.added("json").flatten().map(Sink::open).transpose()?;
+    let mut json = options.added.value("json").map(Sink::open).transpose()?;
     let lines = match &json {
         Some(sink) if sink.is_stdout() => Lines::Stderr,
         _ => Lines::Stdout,
@@ -59,7 +52,7 @@ fn hackbench(args: &[String]) -> Result<Exit, Error> {
     let exit = exit.worse(checked(&report));
     say_faults(&report);
     let document = Document::One(Box::new(report));
-    if options.added("report").is_some() {
+    if options.added.has("report") {
         lines.write(&outputs::text(&document)?)?;
     }
     if let Some(json) = &mut json {
@@ -69,10 +62,7 @@ fn hackbench(args: &[String]) -> Result<Exit, Error> {
 }
 
 fn measure(plan: &Plan, host: &Host, options: &Options) -> Result<Recording, Error> {
-    let line = Line::new(match options.added("quiet") {
-        Some(_) => Show::Never,
-        None => Show::OnTerminal,
-    });
+    let line = stand_in::line(&options.added);
     line.title("hackbench".to_string());
     let coordinator_fifo = match options.fifo {
         Fifo::Coordinator => Some(1),
@@ -80,12 +70,6 @@ fn measure(plan: &Plan, host: &Host, options: &Options) -> Result<Recording, Err
     };
     let control = Control { coordinator_fifo, ..Control::default() };
     measure_with(plan, host, &line, control)
-}
-
-/// What is wrong, without the place in a profile that this program's user never sees.
-pub(super) fn messages(faults: &Faults) -> String {
-    let each = faults.list.iter().map(|fault| fault.message.as_str());
-    each.collect::<Vec<_>>().join("; ")
 }
 
 /// Where hackbench's lines and the report go: stdout, unless the JSON document has that.
@@ -100,31 +84,20 @@ impl Lines {
         match self {
             Lines::Stdout => Ok(sink::stdout(text)?),
             Lines::Stderr => {
-                // As for every diagnostic: where stderr is closed there is nobody to tell.
-                let _ = io::stderr().write_all(text.as_bytes());
+                stand_in::say(text);
                 Ok(())
             }
         }
     }
 }
 
-/// What a stand-in's own option `--seed` says.
-pub(super) fn seed(text: Option<&str>) -> Result<Option<u64>, Error> {
-    let number = |text: &str| {
-        let why = format!("`{text}` of option `--seed` is not a whole number");
-        text.parse().map_err(|_| Error::CompatUsage(why))
-    };
-    text.map(number).transpose()
-}
-
 fn overrides(options: &Options) -> Result<Overrides, Error> {
-    let text = |name| options.added(name).flatten();
-    let seed = seed(text("seed"))?;
+    let text = |name| options.added.value(name).map(str::to_string);
     Ok(Overrides {
         params: options.params(),
-        duration: text("duration").map(str::to_string),
-        warmup: text("warmup").map(str::to_string),
-        seed,
+        duration: text("duration"),
+        warmup: text("warmup"),
+        seed: stand_in::seed(&options.added)?,
         allow_single_node: false,
     })
 }

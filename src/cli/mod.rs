@@ -23,6 +23,7 @@ mod report;
 mod run;
 mod schbench;
 mod sink;
+mod stand_in;
 mod sweep;
 mod wanted;
 
@@ -133,11 +134,6 @@ fn completions(matches: &ArgMatches) -> Result<Exit, Error> {
     }
     sink::stdout(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
-}
-
-/// The arguments as the stand-ins for other programs take them.
-fn words(args: &[OsString]) -> Vec<String> {
-    args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect()
 }
 
 /// What every program does with its arguments: says what went wrong and gives the exit code.

@@ -10,6 +10,7 @@ use crate::cli::sink::Sink;
 use crate::output::{self, Format, Options};
 use clap::ArgMatches;
 use std::io;
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 /// Everything that is written of a run.
@@ -51,12 +52,14 @@ impl Outputs {
             None if quiet || json == Some("-") || plot == Some("-") => None,
             None => Some("-"),
         };
+        let (json, report) =
+            (json.map(Sink::open).transpose()?, report.map(Sink::open).transpose()?);
         Ok(Outputs {
-            json: json.map(Sink::open).transpose()?,
-            report: report.map(Sink::open).transpose()?,
+            options: options(matches, report.as_ref()),
+            json,
+            report,
             plot: plot.map(Sink::open).transpose()?,
             format: format(matches)?,
-            options: options(matches),
             show: if quiet { Show::Never } else { Show::OnTerminal },
             saves: Saves::default(),
         })
@@ -136,16 +139,17 @@ pub fn text(document: &Document) -> Result<String, Error> {
 /// Of the terminal, as far as the text can make use of it; `None` without one.
 fn terminal_width() -> Option<usize> {
     let (terminal_size::Width(columns), _) = terminal_size::terminal_size_of(io::stdout())?;
-    Some(usize::from(columns).clamp(WIDTHS.start, WIDTHS.end))
+    Some(usize::from(columns).clamp(*WIDTHS.start(), *WIDTHS.end()))
 }
 
 /// How wide text is on a terminal: what it needs at least, and what people read at most.
-const WIDTHS: std::ops::Range<usize> = 80..120;
+const WIDTHS: RangeInclusive<usize> = output::NARROWEST..=120;
 
-/// How the text is drawn.
-pub fn options(matches: &ArgMatches) -> Options {
-    match matches.get_one::<u16>("width") {
-        Some(&width) => Options { width: usize::from(width) },
-        None => Options { width: terminal_width().unwrap_or(Options::default().width) },
-    }
+/// How the text is drawn that goes there.
+pub fn options(matches: &ArgMatches, to: Option<&Sink>) -> Options {
+    let width = match matches.get_one::<u16>("width") {
+        Some(&width) => Some(usize::from(width)),
+        None => to.filter(|sink| sink.is_stdout()).and_then(|_| terminal_width()),
+    };
+    width.map_or(Options::default(), |width| Options { width })
 }

@@ -2,6 +2,7 @@
 //!
 //! Must not know: how a point is run, what else is told of it.
 
+use crate::metric::{self, Of};
 use crate::plan::RampPlan;
 use crate::report::Report;
 use serde::{Deserialize, Serialize};
@@ -120,10 +121,11 @@ fn values(metric: &str, point: &Report) -> Vec<f64> {
 
 /// Of the instances' rates, where the metric is the rate of a measure block.
 fn spread(metric: &str, point: &Report) -> Option<Spread> {
-    let is_of = |measure: &str| Some(measure) == metric.strip_suffix("s_per_s");
+    let row = metric::find(metric).filter(|row| row.of == Of::Measure && row.unit == "1/s")?;
+    let measure = row.name_in(metric)?;
     let (mut least, mut most) = (Vec::new(), Vec::new());
     for run in &point.runs {
-        let blocks = run.instances.iter().filter(|it| is_of(&it.measure));
+        let blocks = run.instances.iter().filter(|it| it.measure == measure);
         let rates: Vec<f64> = blocks.filter_map(|it| it.per_s).collect();
         least.extend(rates.iter().copied().reduce(f64::min));
         most.extend(rates.iter().copied().reduce(f64::max));

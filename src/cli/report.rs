@@ -14,9 +14,9 @@ use std::path::PathBuf;
 
 pub fn report(matches: &ArgMatches) -> Result<Exit, Error> {
     let format = outputs::format(matches)?;
-    let options = outputs::options(matches);
     let out = matches.get_one::<String>("out").map_or("-", String::as_str);
     let mut sink = Sink::open(out)?;
+    let options = outputs::options(matches, Some(&sink));
     let mut texts = Vec::new();
     for file in matches.get_many::<String>("files").into_iter().flatten() {
         texts.push(read(file)?.render(format, &options)?);

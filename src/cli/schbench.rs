@@ -12,14 +12,14 @@ use crate::base::Reading;
 use crate::cli::document::Document;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::hackbench::{messages, seed};
-use crate::cli::progress::{Line, Show};
+use crate::cli::progress::Line;
 use crate::cli::run::{checked, ended, measure_with, say_faults};
 use crate::cli::sink::{self, Sink};
-use crate::cli::{outputs, program, words};
+use crate::cli::stand_in::{self, say};
+use crate::cli::{outputs, program};
 use crate::compat::schbench::{self, Options, Request, UsageError};
 use crate::host::Host;
-use crate::plan::{Overrides, Plan, PlanError};
+use crate::plan::{Overrides, Plan};
 use crate::profile::{Profile, catalogue};
 use crate::record::Recording;
 use crate::record::recording::{End, Series};
@@ -28,12 +28,11 @@ use crate::run::{Control, Tell};
 use crate::sys::signal::{self, Stopping};
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// `schedload-schbench`; `args` begin with the program's name.
 pub fn schbench_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    program(args, |args| run(&words(args)))
+    program(args, |args| run(&stand_in::words(args)))
 }
 
 fn run(args: &[String]) -> Result<Exit, Error> {
@@ -51,7 +50,7 @@ fn run(args: &[String]) -> Result<Exit, Error> {
     let plan = bench.plan(&options, options.runtime_s)?;
     let _stopping = Stopping::catch().map_err(Error::Signals)?;
     let mut theirs = options.json.as_deref().map(Sink::open).transpose()?;
-    let mut ours = options.added("report-json").flatten().map(Sink::open).transpose()?;
+    let mut ours = options.added.value("report-json").map(Sink::open).transpose()?;
     options.remarks(&host.allowed).iter().for_each(|line| say(line));
     let plan = match options.auto_rps {
         None => plan,
@@ -74,7 +73,7 @@ fn run(args: &[String]) -> Result<Exit, Error> {
         sink.finish(&last.json(&options, &report, &args.join(" ")))?;
     }
     let document = Document::One(Box::new(report));
-    if options.added("report").is_some() {
+    if options.added.has("report") {
         let text = outputs::text(&document)?;
         match [&theirs, &ours].iter().any(|sink| sink.as_ref().is_some_and(Sink::is_stdout)) {
             true => say(&text),
@@ -85,11 +84,6 @@ fn run(args: &[String]) -> Result<Exit, Error> {
         sink.finish(&document.json()?)?;
     }
     Ok(exit)
-}
-
-/// Where schbench writes. As for every diagnostic: where stderr is closed there is nobody to tell.
-fn say(text: &str) {
-    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 /// The profile on this host.
@@ -109,11 +103,7 @@ enum Sought {
 
 impl Bench<'_> {
     fn new<'a>(host: &'a Host, options: &Options) -> Result<Bench<'a>, Error> {
-        let line = Line::new(match options.added("quiet") {
-            Some(_) => Show::Never,
-            None => Show::OnTerminal,
-        });
-        let seed = seed(options.added("seed").flatten())?;
+        let (line, seed) = (stand_in::line(&options.added), stand_in::seed(&options.added)?);
         Ok(Bench { host, profile: catalogue::load("schbench")?, seed, line })
     }
 
@@ -125,11 +115,7 @@ impl Bench<'_> {
             seed: self.seed,
             allow_single_node: false,
         };
-        match Plan::new(&self.profile, self.host, &overrides) {
-            // Of this program's user, a parameter out of its range is a bad command line.
-            Err(PlanError::Faults(faults)) => Err(Error::CompatUsage(messages(&faults))),
-            plan => Ok(plan?),
-        }
+        stand_in::plan(&self.profile, self.host, &overrides)
     }
 
     /// The run, with its reports on the way, and the requests that ended in each of its seconds.

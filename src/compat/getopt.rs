@@ -32,6 +32,10 @@ pub struct Options<M: 'static> {
     pub added: &'static [Row<M>],
 }
 
+/// What was given of the options that schedload adds, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Added(Vec<(&'static str, Option<String>)>);
+
 /// An option as it stood on the command line.
 pub struct Given<M: 'static> {
     pub row: &'static Row<M>,
@@ -181,6 +185,41 @@ impl<M> Options<M> {
         }
         Ok(())
     }
+
+    /// What `--help` prints of them, then `note` and the exit codes.
+    pub fn help(&self, program: &str, note: &str) -> String {
+        let list = |rows: &[Row<M>]| -> String { rows.iter().map(Row::help).collect() };
+        format!(
+            "Options of {program}:\n{}\n\
+             Options that schedload adds, to be written out:\n{}\n\
+             {note}\n\n\
+             Exit codes:\n  \
+               0  done\n  \
+               1  bad command line, as {program} has it\n  \
+               3  the run failed\n  \
+               4  this host cannot run it\n  \
+               5  a conservation check broke\n  \
+               130, 143, 129  after SIGINT, SIGTERM, SIGHUP\n",
+            list(self.original),
+            list(self.added),
+        )
+    }
+}
+
+impl Added {
+    pub(super) fn push<M>(&mut self, given: Given<M>) {
+        self.0.push((given.row.long, given.value));
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(long, _)| *long == name)
+    }
+
+    /// The value of an option; the last one counts.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        let mut given = self.0.iter().rev();
+        given.find(|(long, _)| *long == name)?.1.as_deref()
+    }
 }
 
 impl GetoptError {
@@ -189,9 +228,36 @@ impl GetoptError {
     }
 }
 
+impl<M: Copy> Row<M> {
+    /// An option with a value.
+    pub const fn valued(
+        long: &'static str,
+        short: char,
+        meaning: M,
+        about: &'static str,
+    ) -> Row<M> {
+        Row { long, short: Some(short), value: Value::Needed, meaning, about }
+    }
+
+    /// One without.
+    pub const fn switch(
+        long: &'static str,
+        short: char,
+        meaning: M,
+        about: &'static str,
+    ) -> Row<M> {
+        Row { long, short: Some(short), value: Value::None, meaning, about }
+    }
+
+    /// One that has no letter.
+    pub const fn long(long: &'static str, value: Value, meaning: M, about: &'static str) -> Row<M> {
+        Row { long, short: None, value, meaning, about }
+    }
+}
+
 impl<M> Row<M> {
     /// Its line in the list of options.
-    pub fn help(&self) -> String {
+    fn help(&self) -> String {
         let short = match self.short {
             Some(letter) => format!("-{letter},"),
             None => String::new(),

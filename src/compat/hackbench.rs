@@ -3,7 +3,7 @@
 //!
 //! Must not know: how the run is made, what else the program prints.
 
-use crate::compat::getopt::{self, GetoptError, Row, Value};
+use crate::compat::getopt::{self, Added, GetoptError, Row, Value};
 
 /// A command line of hackbench, with the few options that schedload adds to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +17,8 @@ pub struct Options {
     pub bytes: u64,
     /// Once all workers exist, the one who waits for them becomes SCHED_FIFO 1.
     pub fifo: Fifo,
-    /// What was given of schedload's own options, in order.
-    pub added: Vec<(&'static str, Option<String>)>,
+    /// What was given of schedload's own options.
+    pub added: Added,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,48 +72,36 @@ enum Meaning {
     Added,
 }
 
-const fn number(
-    long: &'static str,
-    short: char,
-    meaning: Meaning,
-    about: &'static str,
-) -> Row<Meaning> {
-    Row { long, short: Some(short), value: Value::Needed, meaning, about }
-}
-
-const fn switch(
-    long: &'static str,
-    short: char,
-    meaning: Meaning,
-    about: &'static str,
-) -> Row<Meaning> {
-    Row { long, short: Some(short), value: Value::None, meaning, about }
-}
-
-const fn added(long: &'static str, value: Value, about: &'static str) -> Row<Meaning> {
-    Row { long, short: None, value, meaning: Meaning::Added, about }
-}
-
 const OPTIONS: getopt::Options<Meaning> = getopt::Options {
     original: &[
-        number("fds", 'f', Meaning::Fds, "senders, and receivers, in a group [20]"),
-        switch("fifo", 'F', Meaning::Fifo, "make the starting task SCHED_FIFO once all exist"),
-        number("groups", 'g', Meaning::Groups, "independent groups [10]"),
-        switch("help", 'h', Meaning::Help, "print this"),
-        switch("inet", 'i', Meaning::Inet, "loopback TCP instead of socket pairs"),
-        number("loops", 'l', Meaning::Loops, "messages from a sender to each receiver [100]"),
-        switch("pipe", 'p', Meaning::Pipe, "pipes instead of socket pairs"),
-        number("datasize", 's', Meaning::Bytes, "bytes in a message [100]"),
-        switch("threads", 'T', Meaning::Threads, "workers are threads of one process"),
-        switch("processes", 'P', Meaning::Processes, "workers are processes (the default)"),
+        Row::valued("fds", 'f', Meaning::Fds, "senders, and receivers, in a group [20]"),
+        Row::switch("fifo", 'F', Meaning::Fifo, "make the starting task SCHED_FIFO once all exist"),
+        Row::valued("groups", 'g', Meaning::Groups, "independent groups [10]"),
+        Row::switch("help", 'h', Meaning::Help, "print this"),
+        Row::switch("inet", 'i', Meaning::Inet, "loopback TCP instead of socket pairs"),
+        Row::valued("loops", 'l', Meaning::Loops, "messages from a sender to each receiver [100]"),
+        Row::switch("pipe", 'p', Meaning::Pipe, "pipes instead of socket pairs"),
+        Row::valued("datasize", 's', Meaning::Bytes, "bytes in a message [100]"),
+        Row::switch("threads", 'T', Meaning::Threads, "workers are threads of one process"),
+        Row::switch("processes", 'P', Meaning::Processes, "workers are processes (the default)"),
     ],
     added: &[
-        added("report", Value::None, "print schedload's report after the lines"),
-        added("json", Value::Needed, "write the report as JSON to this file, or -"),
-        added("duration", Value::Needed, "end after this time, as in 10s"),
-        added("warmup", Value::Needed, "start measuring after this time"),
-        added("seed", Value::Needed, "seed of all that is random"),
-        added("quiet", Value::None, "no progress on a terminal"),
+        Row::long(
+            "report",
+            Value::None,
+            Meaning::Added,
+            "print schedload's report after the lines",
+        ),
+        Row::long(
+            "json",
+            Value::Needed,
+            Meaning::Added,
+            "write the report as JSON to this file, or -",
+        ),
+        Row::long("duration", Value::Needed, Meaning::Added, "end after this time, as in 10s"),
+        Row::long("warmup", Value::Needed, Meaning::Added, "start measuring after this time"),
+        Row::long("seed", Value::Needed, Meaning::Added, "seed of all that is random"),
+        Row::long("quiet", Value::None, Meaning::Added, "no progress on a terminal"),
     ],
 };
 
@@ -128,7 +116,7 @@ impl Default for Options {
             loops: 100,
             bytes: 100,
             fifo: Fifo::AsInherited,
-            added: Vec::new(),
+            added: Added::default(),
         }
     }
 }
@@ -150,7 +138,7 @@ pub fn parse(args: &[String]) -> Result<Request, UsageError> {
             Meaning::Groups => options.groups = given.number()?,
             Meaning::Loops => options.loops = given.number()?,
             Meaning::Bytes => options.bytes = given.number()?,
-            Meaning::Added => options.added.push((given.row.long, given.value)),
+            Meaning::Added => options.added.push(given),
         }
     }
     options.transport = match (pipe, inet) {
@@ -163,12 +151,6 @@ pub fn parse(args: &[String]) -> Result<Request, UsageError> {
 }
 
 impl Options {
-    /// The value of an option that schedload adds; `Some(None)` for one that was given without any.
-    pub fn added(&self, name: &str) -> Option<Option<&str>> {
-        let mut given = self.added.iter().rev();
-        given.find(|(long, _)| *long == name).map(|(_, value)| value.as_deref())
-    }
-
     /// The parameters of the `hackbench` profile that do the same.
     pub fn params(&self) -> Vec<(String, String)> {
         let kind = match self.transport {
@@ -217,25 +199,12 @@ pub fn time_line(elapsed_ns: u64) -> String {
 
 /// What `--help` prints.
 pub fn help() -> String {
-    let list = |rows: &[Row<Meaning>]| -> String { rows.iter().map(Row::help).collect() };
-    format!(
-        "Stands in for hackbench of rt-tests: groups of senders that each write to every\n\
-         receiver of their group, and the time it takes.\n\n\
-         Usage: schedload-hackbench [option ...]\n\n\
-         Options of hackbench:\n{}\n\
-         Options that schedload adds, to be written out:\n{}\n\
-         The last of --threads and --processes counts. Only a run that went through has a\n\
-         Time line.\n\n\
-         Exit codes:\n  \
-           0  done\n  \
-           1  bad command line, as hackbench has it\n  \
-           3  the run failed\n  \
-           4  this host cannot run it\n  \
-           5  a conservation check broke\n  \
-           130, 143, 129  after SIGINT, SIGTERM, SIGHUP\n",
-        list(OPTIONS.original),
-        list(OPTIONS.added),
-    )
+    let intro = "Stands in for hackbench of rt-tests: groups of senders that each write to every\n\
+                 receiver of their group, and the time it takes.\n\n\
+                 Usage: schedload-hackbench [option ...]\n\n";
+    let note = "The last of --threads and --processes counts. Only a run that went through has a\n\
+                Time line.";
+    intro.to_owned() + &OPTIONS.help("hackbench", note)
 }
 
 #[cfg(test)]
@@ -323,11 +292,11 @@ mod tests {
 
     #[test]
     fn added_options_are_handed_on() {
-        let options = options("--report --json a --json - --duration=2s");
-        assert_eq!(options.added("report"), Some(None));
-        assert_eq!(options.added("json"), Some(Some("-")));
-        assert_eq!(options.added("duration"), Some(Some("2s")));
-        assert_eq!(options.added("seed"), None);
+        let added = options("--report --json a --json - --duration=2s").added;
+        assert!(added.has("report") && !added.has("quiet"));
+        assert_eq!(added.value("json"), Some("-"));
+        assert_eq!(added.value("duration"), Some("2s"));
+        assert_eq!(added.value("seed"), None);
     }
 
     #[test]

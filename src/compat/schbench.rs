@@ -4,7 +4,7 @@
 //! Must not know: how the run is made, what is printed.
 
 use crate::base::{CpuId, CpuList};
-use crate::compat::getopt::{self, GetoptError, Given, Row, Value};
+use crate::compat::getopt::{self, Added, GetoptError, Given, Row, Value};
 use crate::compat::schbench_lines as lines;
 
 /// A command line of schbench, with the few options that schedload adds to it.
@@ -36,8 +36,8 @@ pub struct Options {
     /// Where its JSON goes; `-` is stdout.
     pub json: Option<String>,
     pub jobname: Option<String>,
-    /// What was given of schedload's own options, in order.
-    pub added: Vec<(&'static str, Option<String>)>,
+    /// What was given of schedload's own options.
+    pub added: Added,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,69 +124,54 @@ enum Meaning {
     Added,
 }
 
-const fn row(
-    long: &'static str,
-    short: Option<char>,
-    value: Value,
-    meaning: Meaning,
-    about: &'static str,
-) -> Row<Meaning> {
-    Row { long, short, value, meaning, about }
-}
-
-const fn number(
-    long: &'static str,
-    short: char,
-    meaning: Meaning,
-    about: &'static str,
-) -> Row<Meaning> {
-    row(long, Some(short), Value::Needed, meaning, about)
-}
-
 const OPTIONS: getopt::Options<Meaning> = getopt::Options {
     original: &[
-        number("message-threads", 'm', Meaning::Messages, "threads that wake workers [1]"),
-        number("threads", 't', Meaning::Threads, "workers of each [CPUs / message threads]"),
-        number("runtime", 'r', Meaning::Runtime, "seconds, 0: until a signal [30]"),
-        number("cache_footprint", 'F', Meaning::Footprint, "KiB of matrices [256]"),
-        number("operations", 'n', Meaning::Operations, "multiplications in a request [5]"),
-        number("sleep_usec", 's', Meaning::Sleep, "sleep in a request, in us [100]"),
-        number("warmuptime", 'w', Meaning::Warmup, "seconds before, not measured [0]"),
-        number("intervaltime", 'i', Meaning::Interval, "seconds between two reports [10]"),
-        number("zerotime", 'z', Meaning::Zero, "seconds after which these begin anew"),
-        row(
-            "calibrate",
-            Some('C'),
-            Value::None,
-            Meaning::Calibrate,
-            "no lock, no sleep in requests",
+        Row::valued("message-threads", 'm', Meaning::Messages, "threads that wake workers [1]"),
+        Row::valued("threads", 't', Meaning::Threads, "workers of each [CPUs / message threads]"),
+        Row::valued("runtime", 'r', Meaning::Runtime, "seconds, 0: until a signal [30]"),
+        Row::valued("cache_footprint", 'F', Meaning::Footprint, "KiB of matrices [256]"),
+        Row::valued("operations", 'n', Meaning::Operations, "multiplications in a request [5]"),
+        Row::valued("sleep_usec", 's', Meaning::Sleep, "sleep in a request, in us [100]"),
+        Row::valued("warmuptime", 'w', Meaning::Warmup, "seconds before, not measured [0]"),
+        Row::valued("intervaltime", 'i', Meaning::Interval, "seconds between two reports [10]"),
+        Row::valued("zerotime", 'z', Meaning::Zero, "seconds after which these begin anew"),
+        Row::switch("calibrate", 'C', Meaning::Calibrate, "no lock, no sleep in requests"),
+        Row::switch("no-locking", 'L', Meaning::NoLocking, "multiply without lock"),
+        Row::valued("rps", 'R', Meaning::Rps, "requests a second as an open loop [0: workers ask]"),
+        Row::valued(
+            "auto-rps",
+            'A',
+            Meaning::AutoRps,
+            "find the rate at which CPUs are so busy, in %",
         ),
-        row("no-locking", Some('L'), Value::None, Meaning::NoLocking, "multiply without lock"),
-        number("rps", 'R', Meaning::Rps, "requests a second as an open loop [0: workers ask]"),
-        number("auto-rps", 'A', Meaning::AutoRps, "find the rate at which CPUs are so busy, in %"),
-        number("pipe", 'p', Meaning::Pipe, "bytes to write at each wake, in place of requests"),
-        number(
+        Row::valued(
+            "pipe",
+            'p',
+            Meaning::Pipe,
+            "bytes to write at each wake, in place of requests",
+        ),
+        Row::valued(
             "message-cpus",
             'M',
             Meaning::MessageCpus,
             "CPUs for message threads, each on one, or auto",
         ),
-        number(
+        Row::valued(
             "worker-cpus",
             'W',
             Meaning::WorkerCpus,
             "CPUs for workers, or auto: those that are left",
         ),
-        number("json", 'j', Meaning::Json, "write schbench's JSON to this file, or -"),
-        number("jobname", 'J', Meaning::Jobname, "a name that is put in there"),
-        row("split", None, Value::Needed, Meaning::Split, "percent of the matrices not shared"),
-        row("help", None, Value::None, Meaning::Help, "print this"),
+        Row::valued("json", 'j', Meaning::Json, "write schbench's JSON to this file, or -"),
+        Row::valued("jobname", 'J', Meaning::Jobname, "a name that is put in there"),
+        Row::long("split", Value::Needed, Meaning::Split, "percent of the matrices not shared"),
+        Row::long("help", Value::None, Meaning::Help, "print this"),
     ],
     added: &[
-        row("report", None, Value::None, Meaning::Added, "print schedload's report to stdout"),
-        row("report-json", None, Value::Needed, Meaning::Added, "write it as JSON to this file"),
-        row("seed", None, Value::Needed, Meaning::Added, "seed of all that is random"),
-        row("quiet", None, Value::None, Meaning::Added, "no progress on a terminal"),
+        Row::long("report", Value::None, Meaning::Added, "print schedload's report to stdout"),
+        Row::long("report-json", Value::Needed, Meaning::Added, "write it as JSON to this file"),
+        Row::long("seed", Value::Needed, Meaning::Added, "seed of all that is random"),
+        Row::long("quiet", Value::None, Meaning::Added, "no progress on a terminal"),
     ],
 };
 
@@ -213,7 +198,7 @@ impl Default for Options {
             worker_cpus: Pins::Anywhere,
             json: None,
             jobname: None,
-            added: Vec::new(),
+            added: Added::default(),
         }
     }
 }
@@ -246,7 +231,7 @@ pub fn parse(args: &[String]) -> Result<Request, UsageError> {
             Meaning::WorkerCpus => options.worker_cpus = pins(given.option, given.value)?,
             Meaning::Json => options.json = given.value,
             Meaning::Jobname => options.jobname = given.value,
-            Meaning::Added => options.added.push((given.row.long, given.value)),
+            Meaning::Added => options.added.push(given),
         }
     }
     if options.auto_rps.is_some() && options.rps == 0 {
@@ -277,12 +262,6 @@ fn pins(option: String, value: Option<String>) -> Result<Pins, UsageError> {
 }
 
 impl Options {
-    /// The value of an option that schedload adds; `Some(None)` for one that was given without any.
-    pub fn added(&self, name: &str) -> Option<Option<&str>> {
-        let mut given = self.added.iter().rev();
-        given.find(|(long, _)| *long == name).map(|(_, value)| value.as_deref())
-    }
-
     /// Workers of each message thread on so many CPUs.
     pub fn threads(&self, cpus: u64) -> u64 {
         self.threads.unwrap_or(cpus.div_ceil(self.messages))
@@ -367,29 +346,16 @@ impl Options {
 
 /// What `--help` prints.
 pub fn help() -> String {
-    let list = |rows: &[Row<Meaning>]| -> String { rows.iter().map(Row::help).collect() };
-    format!(
-        "Stands in for schbench: workers that ask a message thread for each request, and\n\
-         how long their wakeups and requests take.\n\n\
-         Usage: schedload-schbench [option ...]\n\n\
-         Options of schbench:\n{}\n\
-         Options that schedload adds, to be written out:\n{}\n\
-         Its lines go to stderr. With --rps requests arrive at times of their own, and\n\
-         wakeups are those of workers that slept. --auto-rps looks for a rate, from that\n\
-         of --rps or 10 on, in runs of a second; the run that is measured has that rate\n\
-         from its begin to its end: one that followed the kernel under test would give\n\
-         two kernels different work. With --pipe nothing is printed on the way. SIGINT\n\
-         ends a run, and what was measured until then is printed.\n\n\
-         Exit codes:\n  \
-           0  done\n  \
-           1  bad command line, as schbench has it\n  \
-           3  the run failed\n  \
-           4  this host cannot run it\n  \
-           5  a conservation check broke\n  \
-           130, 143, 129  after SIGINT, SIGTERM, SIGHUP\n",
-        list(OPTIONS.original),
-        list(OPTIONS.added),
-    )
+    let intro = "Stands in for schbench: workers that ask a message thread for each request, and\n\
+                 how long their wakeups and requests take.\n\n\
+                 Usage: schedload-schbench [option ...]\n\n";
+    let note = "Its lines go to stderr. With --rps requests arrive at times of their own, and\n\
+                wakeups are those of workers that slept. --auto-rps looks for a rate, from that\n\
+                of --rps or 10 on, in runs of a second; the run that is measured has that rate\n\
+                from its begin to its end: one that followed the kernel under test would give\n\
+                two kernels different work. With --pipe nothing is printed on the way. SIGINT\n\
+                ends a run, and what was measured until then is printed.";
+    intro.to_owned() + &OPTIONS.help("schbench", note)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! A number without a row does not exist. Must not know: how a report is laid out, or how a number
 //! is computed (`report::metrics`).
 
-use crate::base::{Unit, unit};
+use crate::base::unit;
 
 /// Which way a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -426,17 +426,6 @@ pub fn in_words(key: &str, value: f64, unit: &str) -> String {
         "1" if key.ends_with("_share") => unit::percent(value),
         "1" => unit::count(value),
         other => format!("{value} {other}"),
-    }
-}
-
-/// The unit is a matter of printing: how a value of this metric's unit is shown to people.
-pub fn unit(text: &str) -> Option<Unit> {
-    match text {
-        "ns" => Some(Unit::Time),
-        "B" => Some(Unit::Bytes),
-        "%" => Some(Unit::Share),
-        "1" | "1/s" | "flop/s" => Some(Unit::Count),
-        _ => None,
     }
 }
 

@@ -99,7 +99,7 @@ fn takes(metric: &Metric) -> Unit {
     match metric.unit {
         "ns" => Unit::Time,
         "B" | "B/s" => Unit::Bytes,
-        "1/s" => Unit::Count,
+        "1/s" | "flop/s" => Unit::Count,
         _ => Unit::Share,
     }
 }

@@ -1,5 +1,5 @@
-//! Barriers, locks, group commits and safepoints: their words, who comes to them, and how they wait
-//! on this machine.
+//! Barriers, locks, group commits, desks and safepoints: their words, who comes to them, and how
+//! they wait on this machine.
 //!
 //! Must not know: how they are made.
 
@@ -15,6 +15,7 @@ use crate::base::Unit;
 use crate::profile::keys::{FLUSHES, NUMBER_MAX, SPINS, SPINS_CROWDED};
 use crate::profile::{Expr, Fault, Profile, Sort, SyncObject, Word};
 use crate::step::sync::{barrier, commit, desk, lock, safepoint};
+use crate::step::work;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -330,13 +331,13 @@ pub(super) fn crowding(plan: &mut Plan) {
         let SyncSort::Barrier { kind, spins, crowded, .. } = &mut object.sort else { continue };
         let tasks = u64::from(object.members) * u64::from(copies);
         *crowded = tasks > n_cpus as u64;
-        if !*crowded || !barrier::find(kind).is_some_and(|kind| kind.spins) {
+        let Some(then) = barrier::find(kind).and_then(|kind| kind.spins_then) else { continue };
+        if !*crowded {
             continue;
         }
         let asked = std::mem::replace(spins, (*spins).min(SPINS_CROWDED));
-        let then = if kind == "spin" { "it yields" } else { "it sleeps" };
         plan.notes.push(format!(
-            "barrier `{}`: {tasks} tasks on {}, so {then} after {spins} rounds of spinning \
+            "barrier `{}`: {tasks} tasks on {}, so it {then} after {spins} rounds of spinning \
              ({asked} asked for)",
             object.name,
             crate::base::unit::counted(n_cpus as u64, "CPU"),
@@ -354,7 +355,7 @@ impl Plan {
     /// those that sleep for a time of their own; `None` leaves what is inherited.
     pub fn timer_slack_ns(&self, team: &TeamPlan) -> Option<u64> {
         let flushes = |object: &u32| match &self.syncs[*object as usize].sort {
-            SyncSort::Commit { by, .. } => by == "sleep",
+            SyncSort::Commit { by, .. } => work::find(by).is_some_and(|kind| kind.sleeps),
             _ => false,
         };
         let sleeps = team.ops.iter().any(Op::sleeps) || team.syncs().iter().any(flushes);

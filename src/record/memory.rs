@@ -35,7 +35,7 @@ impl Phase {
 plain! {
     /// Shared by coordinator, leader and workers.
     pub struct Control {
-        /// A [`Phase`]; alone on its cache line.
+        /// A [`Phase`]; beside it on its cache line is only what is written before it is read.
         pub phase: AtomicU32,
         /// Ticks when the gate was opened.
         pub gate: AtomicU64,

@@ -19,48 +19,80 @@ const ACHIEVED: f64 = 0.98;
 /// Standard deviations by which a count may fall short by chance.
 const CHANCE: f64 = 3.0;
 
-/// The paced blocks of a team, in order.
-fn blocks(team: &TeamPlan) -> impl Iterator<Item = &Flow> {
-    team.ops.iter().filter_map(|op| op.paced())
+/// A paced block of a plan.
+struct Block<'a> {
+    /// Number of its team, and its own among those of the team.
+    team: usize,
+    number: usize,
+    of_team: &'a TeamPlan,
+    flow: &'a Flow,
 }
 
-/// Rounds asked for, per second, of all members in all copies.
-fn offered_per_s(flow: &Flow, team: &TeamPlan, plan: &Plan) -> f64 {
-    let one_copy = match flow {
-        Flow::Arrive { rate, .. } => *rate as f64,
-        Flow::Every { period, .. } => (0..team.size).map(|me| 1e9 / period.of(me) as f64).sum(),
-        _ => 0.0,
-    };
-    one_copy * f64::from(plan.copies)
+/// Of a team, in order.
+fn flows(team: &TeamPlan) -> impl Iterator<Item = &Flow> {
+    team.ops.iter().filter_map(Op::paced)
+}
+
+/// Of all teams, in the order of the rows.
+fn blocks(plan: &Plan) -> impl Iterator<Item = Block<'_>> {
+    plan.teams.iter().enumerate().flat_map(|(team, of_team)| {
+        let numbered = flows(of_team).enumerate();
+        numbered.map(move |(number, flow)| Block { team, number, of_team, flow })
+    })
+}
+
+impl Block<'_> {
+    /// Rounds asked for, per second, of all members in all copies.
+    fn offered_per_s(&self, plan: &Plan) -> f64 {
+        let one_copy = match self.flow {
+            Flow::Arrive { rate, .. } => *rate as f64,
+            Flow::Every { period, .. } => {
+                (0..self.of_team.size).map(|me| 1e9 / period.of(me) as f64).sum()
+            }
+            _ => 0.0,
+        };
+        one_copy * f64::from(plan.copies)
+    }
+
+    /// By how much each of its rounds in the window was late.
+    fn lateness(&self, recording: &Recording) -> Histogram {
+        let kind = SeriesKind::Lateness(self.number as u16);
+        latency::of_team(recording, self.team, |it| *it == kind)
+    }
+
+    /// Arrivals that come at once.
+    fn burst(&self) -> f64 {
+        match self.flow {
+            Flow::Arrive { burst, pattern: Pattern::Burst, .. } => f64::from(*burst),
+            _ => 1.0,
+        }
+    }
 }
 
 /// All of a run, team by team.
 pub(super) fn all(plan: &Plan, recording: &Recording) -> Vec<Arrivals> {
-    let mut found = Vec::new();
-    for (at, team) in plan.teams.iter().enumerate() {
-        for (number, flow) in blocks(team).enumerate() {
-            let kind = SeriesKind::Lateness(number as u16);
-            let histogram = latency::of_team(recording, at, |it| *it == kind);
-            let tasks = || recording.tasks.iter().filter(|task| task.team == at);
-            let sum = |count: fn(&Paced) -> u64| {
-                tasks().filter_map(|task| task.paced.get(number)).map(count).sum::<u64>()
-            };
-            let in_window = histogram.count();
-            let window_s = seconds(recording.window_ns);
-            found.push(Arrivals {
-                team: team.name.clone(),
-                at: flow.words(),
-                open_loop: is_open(flow),
-                offered_per_s: offered_per_s(flow, team, plan),
-                achieved_per_s: (window_s > 0.0).then(|| in_window as f64 / window_s),
-                arrivals: in_window,
-                arrivals_total: sum(|paced| paced.begun),
-                missed: sum(|paced| paced.missed),
-                lateness: latency::row(LATENESS, &team.name, ALL, None, &histogram),
-            });
+    let row = |block: Block<'_>| {
+        let Block { team, number, of_team, flow } = block;
+        let lateness = block.lateness(recording);
+        let tasks = || recording.tasks.iter().filter(|task| task.team == team);
+        let sum = |count: fn(&Paced) -> u64| {
+            tasks().filter_map(|task| task.paced.get(number)).map(count).sum::<u64>()
+        };
+        let in_window = lateness.count();
+        let window_s = seconds(recording.window_ns);
+        Arrivals {
+            team: of_team.name.clone(),
+            at: flow.words(),
+            open_loop: is_open(flow),
+            offered_per_s: block.offered_per_s(plan),
+            achieved_per_s: (window_s > 0.0).then(|| in_window as f64 / window_s),
+            arrivals: in_window,
+            arrivals_total: sum(|paced| paced.begun),
+            missed: sum(|paced| paced.missed),
+            lateness: latency::row(LATENESS, &of_team.name, ALL, None, &lateness),
         }
-    }
-    found
+    };
+    blocks(plan).map(row).collect()
 }
 
 fn is_open(flow: &Flow) -> bool {
@@ -89,28 +121,23 @@ pub(super) fn periodic(plan: &Plan, recording: &Recording) -> Option<Rounds> {
 
 fn rounds(plan: &Plan, recording: &Recording, are: fn(&Flow) -> bool) -> Option<Rounds> {
     let mut found: Option<Rounds> = None;
-    for (at, team) in plan.teams.iter().enumerate() {
-        for (number, flow) in blocks(team).enumerate().filter(|(_, flow)| are(flow)) {
-            let kind = SeriesKind::Lateness(number as u16);
-            let sum = found.get_or_insert_with(|| Rounds {
-                offered_per_s: 0.0,
-                lateness: Histogram::default(),
-            });
-            sum.offered_per_s += offered_per_s(flow, team, plan);
-            sum.lateness.add(&latency::of_team(recording, at, |it| *it == kind));
-        }
+    for block in blocks(plan).filter(|block| are(block.flow)) {
+        let sum = found
+            .get_or_insert_with(|| Rounds { offered_per_s: 0.0, lateness: Histogram::default() });
+        sum.offered_per_s += block.offered_per_s(plan);
+        sum.lateness.add(&block.lateness(recording));
     }
     found
 }
 
 /// Why the numbers of an open loop are the generator's own, if they are.
 pub(super) fn generator_late(case: &Case<'_>, arrivals: &[Arrivals]) -> Option<String> {
-    let late: Vec<String> = arrivals
-        .iter()
-        .filter(|it| it.open_loop)
-        .filter_map(|it| {
+    let late: Vec<String> = blocks(case.plan)
+        .zip(arrivals)
+        .filter(|(_, it)| it.open_loop)
+        .filter_map(|(block, it)| {
             let asked = it.offered_per_s * case.window_s();
-            let least = asked * ACHIEVED - CHANCE * (asked * burst(case.plan, it)).sqrt();
+            let least = asked * ACHIEVED - CHANCE * (asked * block.burst()).sqrt();
             if (it.arrivals as f64) < least {
                 let share = it.arrivals as f64 / asked * 100.0;
                 return Some(format!("team {} achieved {share:.1} % of its rate", it.team));
@@ -124,24 +151,14 @@ pub(super) fn generator_late(case: &Case<'_>, arrivals: &[Arrivals]) -> Option<S
         .then(|| format!("invalid: the generator was the bottleneck: {}", late.join(", ")))
 }
 
-/// Arrivals that come at once.
-fn burst(plan: &Plan, of: &Arrivals) -> f64 {
-    let teams = plan.teams.iter().filter(|team| team.name == of.team);
-    let flows = teams.flat_map(blocks).filter(|flow| flow.words() == of.at);
-    let bursts = flows.map(|flow| match flow {
-        Flow::Arrive { burst, pattern: Pattern::Burst, .. } => f64::from(*burst),
-        _ => 1.0,
-    });
-    bursts.fold(1.0, f64::max)
-}
-
 /// Why response times lack requests, if they do.
 pub(super) fn origin_lost(case: &Case<'_>) -> Option<String> {
     let lost: u64 = case.recording.tasks.iter().map(|task| task.without_origin).sum();
     (lost > 0).then(|| {
         format!(
             "{lost} blocks that are measured from an arrival have no time: no message with an \
-             arrival had come, or its stamp was lost in a queue longer than 4096 (small messages)"
+             arrival had come, or its stamp was lost in a queue longer than the ring of stamps (of \
+             small messages)"
         )
     })
 }
@@ -154,10 +171,7 @@ pub(super) fn arrivals_and_sent(case: &Case<'_>) -> Option<(u64, u64)> {
         let [send] = sends[..] else { return false };
         let one = !matches!(team.ops[send], Op::Send { pick: Pick::All, .. });
         let arrives = |op: &Op| matches!(op.paced(), Some(Flow::Arrive { .. }));
-        one && send > 0
-            && arrives(&team.ops[send - 1])
-            && blocks(team).filter(|flow| matches!(flow, Flow::Arrive { .. })).count() == 1
-            && blocks(team).count() == 1
+        one && send > 0 && arrives(&team.ops[send - 1]) && flows(team).count() == 1
     };
     let teams = || case.plan.teams.iter().enumerate().filter(|(_, team)| is_such(team));
     teams().next()?;

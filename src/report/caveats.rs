@@ -56,6 +56,7 @@ pub(super) fn all(case: &Case<'_>, rows: &[Latency], arrivals: &[Arrivals]) -> V
     add("few_samples_p999", few(rows, FEW..FEW_FOR_P999, "99.9th"));
     add("no_wakeups", no_wakeups(rows));
     add("unstamped", unstamped(case));
+    add("sync_unstamped", sync_unstamped(case));
     add("negative_differences", negative_differences(case));
     caveats.extend(memory_doubts::all(case));
     let mut add = |id: &str, text: Option<String>| {
@@ -238,6 +239,17 @@ fn unstamped(case: &Case<'_>) -> Option<String> {
     })
 }
 
+fn sync_unstamped(case: &Case<'_>) -> Option<String> {
+    let syncs = case.recording.syncs.iter();
+    let (n, slept) = syncs.fold((0, 0), |(n, slept), it| (n + it.unstamped, slept + it.slept));
+    (n > 0).then(|| {
+        format!(
+            "{n} of {slept} waits that slept at sync objects do not know who ended them, as where \
+             several let tasks go at once: they are in no wakeup latency and not in wakeups_per_s"
+        )
+    })
+}
+
 fn negative_differences(case: &Case<'_>) -> Option<String> {
     let n = case.recording.negative_differences;
     (n > 0).then(|| {
@@ -269,7 +281,7 @@ mod tests {
     use crate::host::Host;
     use crate::plan::Plan;
     use crate::record::Recording;
-    use crate::report::{Report, fixture};
+    use crate::report::{Report, fixture, fixture_sync};
 
     /// Whether a change to a run without doubts raises this caveat, and only this one.
     fn check(id: &str, change: impl FnOnce(&mut Plan, &mut Host, &mut Recording)) {
@@ -311,6 +323,10 @@ mod tests {
         check("incomplete", |_, _, run| run.tasks[0].checked_out = false);
         check("negative_differences", |_, _, run| run.negative_differences = 3);
         check("unstamped", |_, _, run| run.teams[1].found_ready_unstamped = 3);
+        check("sync_unstamped", |_, _, run| {
+            run.syncs = fixture_sync::recording().syncs;
+            run.syncs[0].unstamped = 3;
+        });
         check("run_note", |_, _, run| run.notes.push("cpu 3 went offline".to_owned()));
         check("plan_note", |plan, _, _| plan.notes.push("bytes are not carried".to_owned()));
     }

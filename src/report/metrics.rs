@@ -20,7 +20,8 @@ use std::collections::BTreeMap;
 /// A number, or why it could not be had.
 pub(super) type Value = Result<f64, String>;
 
-const NO_WINDOW: &str = "the measured window has no length";
+/// Why there is no share or rate of a window of no length.
+pub(super) const NO_WINDOW: &str = "the measured window has no length";
 
 pub(super) fn all(case: &Case<'_>) -> BTreeMap<String, Metric> {
     let wakeups =

@@ -1,5 +1,5 @@
-//! Barriers, locks, group commits and safepoints: what each team had of each, the laws of it, and
-//! its metrics.
+//! Barriers, locks, group commits, desks and safepoints: what each team had of each, the laws of
+//! it, and what its metrics are made from.
 //!
 //! Must not know: how a wakeup is told from a wait; the recording says so.
 
@@ -8,6 +8,7 @@ use crate::record::recording::{End, Series, SeriesKind, SyncRecord};
 use crate::report::checks::Outcome::{self, Broken, Holds, Untested};
 use crate::report::histogram::{Histogram, P50, P90, P95, P99, P999};
 use crate::report::judge::Case;
+use crate::report::metrics::NO_WINDOW;
 use crate::report::{NO_SAFEPOINT, latency};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ pub struct SyncRow {
     /// Of those asleep, the ones whose waker is not known, so that they are no wakeup.
     pub unstamped: u64,
     /// Waiting, of the time that the team's tasks had in the window; `None` for a window of no
-    /// length.
+    /// length, or in which nobody came through.
     pub wait_share: Option<f64>,
     /// Of a barrier of one count: rounds that were complete with a task of this team.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,7 +95,7 @@ fn row(record: &SyncRecord, case: &Case<'_>) -> Option<SyncRow> {
         spun: record.spun,
         slept: record.slept,
         unstamped: record.unstamped,
-        wait_share: (had_ns > 0.0).then(|| waited_ns / had_ns),
+        wait_share: (had_ns > 0.0 && waits.count() > 0).then(|| waited_ns / had_ns),
         rounds: of("barrier", record.leads).filter(|_| object.has_rounds()),
         releases: of("lock", record.leads),
         groups: of("commit", record.leads).or(of("desk", record.leads)),
@@ -213,7 +214,7 @@ pub(super) fn held_share(case: &Case<'_>, team: usize) -> Result<f64, String> {
     let had_ns = case.recording.window_ns as f64 * f64::from(case.plan.copies);
     match had_ns > 0.0 {
         true => Ok(held_ns / had_ns),
-        false => Err("the measured window has no length".to_owned()),
+        false => Err(NO_WINDOW.to_owned()),
     }
 }
 
@@ -250,6 +251,20 @@ mod tests {
         check(law, |run| run.syncs[3].passes.window += 1, false);
         // Who helps is not let go.
         check(law, |run| run.syncs[4].passes.window += 1, true);
+    }
+
+    #[test]
+    fn where_nobody_came_through_nobody_knows_how_long_they_waited() {
+        let mut recording = fixture_sync::recording();
+        recording.syncs[0].passes.window = 0;
+        recording.series.remove(0);
+        let report = Report::judge(&fixture_sync::plan(), &fixture::host(), &[recording]);
+        let run = &report.runs[0];
+        let row = run.sync.iter().find(|row| row.sort == "barrier").unwrap();
+        assert_eq!(row.wait_share, None);
+        let metric = &run.metrics["barrier_wait_share"];
+        let reason = "nobody passed a barrier in the window";
+        assert_eq!((metric.value, metric.reason.as_deref()), (None, Some(reason)));
     }
 
     #[test]

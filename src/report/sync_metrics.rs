@@ -1,12 +1,15 @@
-//! The metrics of barriers, locks, group commits and safepoints.
+//! The metrics of barriers, locks, group commits, desks and safepoints.
 //!
 //! Must not know: the other metrics.
 
 use crate::record::recording::{SeriesKind, SyncRecord};
 use crate::report::histogram::{P50, P99};
 use crate::report::judge::Case;
-use crate::report::metrics::{Value, per_s, percentile, ratio};
+use crate::report::metrics::{NO_WINDOW, Value, per_s, percentile, ratio};
 use crate::report::{NO_SYNC, latency, sync};
+
+/// Whoever is still waiting at the end of the window has a wait that nobody knows the length of.
+const NO_PASS: &str = "nobody passed a barrier in the window";
 
 /// `None` for the key of a metric of something else.
 pub(super) fn of(key: &str, case: &Case<'_>) -> Option<Value> {
@@ -23,9 +26,7 @@ pub(super) fn of(key: &str, case: &Case<'_>) -> Option<Value> {
             let of_barriers = |of: fn(&SyncRecord) -> u64| sync::sum_of(case, "barrier", of);
             let passes = of_barriers(|it| it.passes.window).unwrap_or_default();
             let slept = of_barriers(|it| it.slept).ok_or(NO_SYNC.to_owned());
-            slept.and_then(|slept| {
-                ratio(slept as f64, passes, "nobody passed a barrier in the window")
-            })
+            slept.and_then(|slept| ratio(slept as f64, passes, NO_PASS))
         }
         _ => return None,
     })
@@ -39,11 +40,14 @@ fn sync_per_s(sort: &str, of: fn(&SyncRecord) -> u64, case: &Case<'_>) -> Value 
 
 /// Of the time of all teams that come to barriers; who comes to two of them counts once.
 fn barrier_waits(case: &Case<'_>) -> Value {
-    sync::sum_of(case, "barrier", |_| 0).ok_or(NO_SYNC)?;
+    let passes = sync::sum_of(case, "barrier", |it| it.passes.window).ok_or(NO_SYNC)?;
+    if passes == 0 {
+        return Err(NO_PASS.to_owned());
+    }
     let (waited_ns, had_ns) = sync::barrier_waits(case);
     match had_ns > 0.0 {
         true => Ok(waited_ns / had_ns),
-        false => Err("the measured window has no length".to_owned()),
+        false => Err(NO_WINDOW.to_owned()),
     }
 }
 

@@ -24,27 +24,6 @@ pub(super) struct AreaError {
     pub errno: Errno,
 }
 
-/// What an error of a call that places memory, or sleeps, means where the errno alone does not
-/// tell, as the end of a sentence.
-pub(super) fn meaning(call: &str, errno: Errno) -> &'static str {
-    match (call, errno.0) {
-        ("mbind" | "set_mempolicy", libc::ENOSYS) => {
-            ", as on a kernel without CONFIG_NUMA or under a seccomp filter that hides the call"
-        }
-        ("mbind" | "set_mempolicy" | "madvise", libc::EPERM)
-        | ("clock_nanosleep", libc::EPERM | libc::ENOSYS) => {
-            ", as a seccomp filter has it, for example that of a container"
-        }
-        ("mbind" | "set_mempolicy", libc::EINVAL) => {
-            ": a node that is not there, has no memory, or is not allowed by the cpuset"
-        }
-        ("madvise", libc::EINVAL) => {
-            ": a kernel without transparent huge pages (CONFIG_TRANSPARENT_HUGEPAGE)"
-        }
-        _ => "",
-    }
-}
-
 impl Areas {
     /// Maps the regions that all address spaces share, before any is forked.
     pub(super) fn shared(plan: &Plan) -> Result<Areas, AreaError> {

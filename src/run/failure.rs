@@ -2,7 +2,6 @@
 //!
 //! Must not know: what a failure leads to.
 
-use super::areas::meaning;
 use crate::plan::{Op, Pick, Plan, Scheduling};
 use crate::record::gather::TaskId;
 use crate::record::memory::{Memory, TaskSlot, TaskState};
@@ -137,6 +136,26 @@ pub(super) fn describe(plan: &Plan, memory: &Memory, ids: &[TaskId], task: usize
     };
     let call = words.unwrap_or("unknown");
     named(step, &format!("{call}{asked}"), error + meaning(call, errno))
+}
+
+/// What an error of a call means where the errno alone does not tell, as the end of a sentence.
+pub(super) fn meaning(call: &str, errno: Errno) -> &'static str {
+    match (call, errno.0) {
+        ("mbind" | "set_mempolicy", libc::ENOSYS) => {
+            ", as on a kernel without CONFIG_NUMA or under a seccomp filter that hides the call"
+        }
+        ("mbind" | "set_mempolicy" | "madvise", libc::EPERM)
+        | ("clock_nanosleep", libc::EPERM | libc::ENOSYS) => {
+            ", as a seccomp filter has it, for example that of a container"
+        }
+        ("mbind" | "set_mempolicy", libc::EINVAL) => {
+            ": a node that is not there, has no memory, or is not allowed by the cpuset"
+        }
+        ("madvise", libc::EINVAL) => {
+            ": a kernel without transparent huge pages (CONFIG_TRANSPARENT_HUGEPAGE)"
+        }
+        _ => "",
+    }
 }
 
 /// Of the attributes that a team asked for, those that the kernel can have meant with this error

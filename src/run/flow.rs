@@ -304,9 +304,10 @@ impl Pacer {
         !matches!(self.rhythm, Rhythm::Every { .. })
     }
 
-    /// When the present round is to begin (ns of CLOCK_MONOTONIC).
+    /// When the present round is to begin (ns of CLOCK_MONOTONIC); of a distance that is longer
+    /// than all time, never.
     fn due_ns(&self) -> u64 {
-        self.base_ns + self.since as u64
+        self.base_ns.saturating_add(self.since as u64)
     }
 
     /// Begins anew; whether there is a round at all.

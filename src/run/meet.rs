@@ -1,4 +1,4 @@
-//! Steps at sync objects: barriers, locks, group commits and safepoints.
+//! Steps at sync objects: barriers, locks, group commits, desks and safepoints.
 //!
 //! As with messages, a wakeup is recorded by who was woken, from the waker's stamp; it travels as
 //! the note of the object. Must not know: how objects wait.
@@ -295,7 +295,10 @@ impl<'a> Worker<'a> {
         locks: &Locks<'_>,
         (number, mode): (u32, Mode),
     ) -> Result<(), Stop> {
-        let (held, since) = match locks.try_lock(number, mode) {
+        let tried = locks.try_lock(number, mode);
+        // Who takes it up from here must not take the clock of before the try for now.
+        self.recorder.time_passed();
+        let (held, since) = match tried {
             Some(held) => {
                 self.recorder.look(Since::Running);
                 (held, None)

@@ -84,7 +84,7 @@ pub enum RunError {
     #[error("{what}: {errno}")]
     System { what: String, errno: Errno },
     /// A region of memory could not be had, or not as it is to be.
-    #[error("placing region `{region}`: {call}: {errno}{}", areas::meaning(.call, *.errno))]
+    #[error("placing region `{region}`: {call}: {errno}{}", failure::meaning(.call, *.errno))]
     Region { region: String, call: String, errno: Errno },
     /// The cgroup of an instance could not be made or entered.
     #[error("{what}: {errno}")]

@@ -267,7 +267,7 @@ impl Worker<'_> {
         self.recorder.time_passed();
         self.recorder.look(if kind.sleeps { Since::Sleeping } else { Since::Running });
         if kind.flops > 0 {
-            self.recorder.computed(amount * kind.flops);
+            self.recorder.computed(amount, kind.flops);
         }
         done.map_err(Stop::at(at, Tried::Sleep))
     }

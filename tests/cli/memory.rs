@@ -104,6 +104,18 @@ fn fixed_work_is_so_many_operations() {
 }
 
 #[test]
+fn work_that_no_run_ends_is_cut_short() {
+    let (_dir, path) = profile(
+        "about = \"x\"\nduration = \"50ms\"\n\
+         [team.w]\nsize = 1\nsteps = [ { matrix = 9_000_000_000_000_000 } ]\n",
+    );
+    let document = json(&schedload(&format!("run {path} --json -")));
+    let run = &document["runs"][0];
+    assert_eq!(run["end"], "time_up");
+    assert_eq!(run["metrics"]["flop_per_s"]["value"], 0.0, "no product ended in the window");
+}
+
+#[test]
 fn fixed_work_uses_so_many_bytes() {
     let check = |line: &str, bytes: u64| {
         let document = json(&schedload(&format!("run {line} --allow-single-node --json -")));

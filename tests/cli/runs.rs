@@ -117,7 +117,8 @@ fn cpu_time_is_of_the_span_of_elapsed() {
             let run = &document["runs"][0];
             let number = |value: &Value| value.as_f64().unwrap();
             let cpu_s = number(&run["user_s"]) + number(&run["sys_s"]);
-            let had_s = number(&run["elapsed_s"]) * number(&document["host"]["cpus"]);
+            // The task, and who created it.
+            let had_s = number(&run["elapsed_s"]) * 2.0;
             assert!(cpu_s <= had_s + TICK_S, "{top} {touch} {form}: {cpu_s} s of {had_s} s");
         }
     }

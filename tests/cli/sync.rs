@@ -52,6 +52,20 @@ fn passes_of_a_barrier_are_parties_times_rounds() {
     }
 }
 
+/// They cannot be interrupted: each leaves with the lock, once the one before has given it back.
+#[test]
+fn a_crowd_at_one_lock_leaves() {
+    for lock in lock::KINDS {
+        let run = run(&format!(
+            "duration = '200ms'\n[lock.door]\nkind = '{}'\n[team.crowd]\nsize = 500\n\
+             steps = [ {{ lock = 'door', steps = [ {{ spin = '1us' }} ] }} ]",
+            lock.name
+        ));
+        assert_eq!(run["end"], "time_up", "{}", lock.name);
+        assert!(sum(&run, "door", "passes") > 0, "{}", lock.name);
+    }
+}
+
 #[test]
 fn who_slept_was_woken() {
     let run = run("[barrier.phase]\nkind = 'futex'\n[team.a]\nsize = 3\nsteps = [ \

@@ -6,7 +6,7 @@ use super::layout::{NONE, count, gap, percent, table, time};
 use crate::base::unit;
 use crate::report::{HostFacts, InstanceBlocks, InstanceCounts, Judged, Run};
 
-/// Rows of more instances than this are in JSON alone.
+/// Counts of more instances than this are left to the other formats.
 const MOST: usize = 32;
 
 const COUNTS: [&str; 7] =

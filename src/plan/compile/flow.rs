@@ -205,6 +205,13 @@ impl Compiler<'_> {
             Deal::Random => Wanted::new("a weight", Unit::Share, 0.0, WEIGHT_MAX),
             Deal::Deck => Wanted::new("a weight in a deck", Unit::Count, 0.0, DECK_MAX),
         };
+        // The profile's reader does not know whether the arms are of a deck.
+        let literal = arm.weight.eval(&|_| None).ok();
+        if let (Deal::Deck, Some(half)) = (deal, literal.filter(|weight| weight.fract() != 0.0)) {
+            let message = format!("a weight in a deck must be a whole number, not {half}");
+            let help = "it is a number of cards; or choose at `random`";
+            self.faults.push(Fault::new(arm.weight.span.clone(), message).with_help(help));
+        }
         // Without a weight there is a fault already.
         number::whole(&arm.weight, &wanted, self.around.scope, self.faults).unwrap_or(1.0)
     }

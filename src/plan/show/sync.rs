@@ -11,7 +11,7 @@ pub(super) fn object(object: &SyncPlan) -> String {
     let kind = kind.map_or(String::new(), |kind| format!(" {kind}"));
     let about = match &object.sort {
         SyncSort::Barrier { kind, parties, spins, .. } => {
-            let spins = match barrier::find(kind).is_some_and(|kind| kind.spins) {
+            let spins = match barrier::find(kind).is_some_and(|kind| kind.spins_then.is_some()) {
                 true => format!(", spins {spins} rounds"),
                 false => String::new(),
             };

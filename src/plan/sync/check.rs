@@ -7,7 +7,7 @@ use crate::base::unit::counted;
 use crate::plan::check::Pattern;
 use crate::plan::traffic::{UNBOUNDED, Visit};
 use crate::plan::{Act, Form, Op, Sharing};
-use crate::profile::{Action, Fault, Span, Step};
+use crate::profile::{Action, Fault, Flow, Span, Step};
 use crate::step::sync::{barrier, lock};
 
 pub(in crate::plan) fn check(pattern: &Pattern, faults: &mut Vec<Fault>, notes: &mut Vec<String>) {
@@ -64,6 +64,12 @@ fn asks_mode(steps: &[Step], name: &str) -> bool {
         | Action::Forever { steps }
         | Action::Measure { steps, .. }
         | Action::During { steps, .. } => asks_mode(steps, name),
+        Action::Flow(flow) => match &**flow {
+            Flow::Choose { arms, .. } => arms.iter().any(|arm| asks_mode(&arm.steps, name)),
+            Flow::Active { steps, .. } | Flow::Every { steps, .. } | Flow::Arrive { steps, .. } => {
+                asks_mode(steps, name)
+            }
+        },
         _ => false,
     })
 }

@@ -51,6 +51,13 @@ fn of_weights() {
         );
     }
     check(
+        &choose(["2.5", "cpus / 3"], "deck"),
+        &[
+            "a weight in a deck must be a whole number, not 2.5; it is a number of cards; or choose \
+           at `random`",
+        ],
+    );
+    check(
         &choose(["500", "501"], "deck"),
         &["a deck of 1001 cards is larger than 1000; divide the weights by what they have in \
            common, or choose at `random`"],

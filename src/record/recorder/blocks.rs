@@ -26,11 +26,12 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// So many floating point operations are done, if the run is not over, which cuts them short.
+    /// So much work is done, each of it so many floating point operations, if the run is not over,
+    /// which cuts it short; of what no run ends the product may not be a number.
     #[inline]
-    pub fn computed(&self, flops: u64) {
+    pub fn computed(&self, amount: u64, flops: u64) {
         if self.phase() == Phase::Window {
-            add(&self.slot.flops, flops);
+            add(&self.slot.flops, amount * flops);
         }
     }
 

@@ -150,6 +150,9 @@ fn arrivals_do_not_wait_for_each_other() {
     let (late, _) = rounds(&arrive(1_000, Pattern::Closed, 1), (0, 1), 10_000_000_000, 9);
     assert_eq!(soon[0], late[0]);
     assert!(late.windows(2).all(|pair| pair[1] - pair[0] >= 10_000_000_000), "{late:?}");
+    // 1300 years: later than any clock, and not soon.
+    let (never, _) = rounds(&arrive(1, Pattern::Burst, u32::MAX), (9, 10), 0, 1);
+    assert_eq!(never, [u64::MAX - 1_000]);
     // A third of a nanosecond does not add up.
     let (times, _) = rounds(&arrive(3_000_000, Pattern::Constant, 1), (0, 1), 0, 3_000_000);
     assert!(times.last().unwrap().abs_diff(1_000_000_000) <= 1);

@@ -26,10 +26,10 @@ pub fn until(due_ns: u64, awake_ns: u64, tools: &Tools<'_>) -> Result<bool, Errn
             Err(refused) => return Err(refused),
         }
     }
-    let mut n_spins = 0;
+    let mut n_spins: u32 = 0;
     while monotonic_ns() < due_ns {
-        n_spins += 1;
-        if n_spins % ASK == 0 && (tools.stop)() {
+        n_spins = n_spins.wrapping_add(1);
+        if n_spins.is_multiple_of(ASK) && (tools.stop)() {
             break;
         }
         std::hint::spin_loop();

@@ -43,8 +43,8 @@ pub struct Opening<'a> {
 pub struct Kind {
     pub name: &'static str,
     pub about: &'static str,
-    /// Whether `spins` means anything to it.
-    pub spins: bool,
+    /// What it does after `spins` rounds where it is crowded, in a word; `None`: it never spins.
+    pub spins_then: Option<&'static str>,
     /// Whether it knows its members one by one, so that all of them have to come.
     pub of_members: bool,
     /// Bytes of shared memory that a barrier of so many parties needs.
@@ -57,7 +57,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "spin_then_futex",
         about: "spins, then sleeps until the last one comes, as libgomp's",
-        spins: true,
+        spins_then: Some("sleeps"),
         of_members: false,
         state_bytes: central::state_bytes,
         open: spin_then_futex::open,
@@ -65,7 +65,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "futex",
         about: "sleeps at once until the last one comes",
-        spins: false,
+        spins_then: None,
         of_members: false,
         state_bytes: central::state_bytes,
         open: futex::open,
@@ -73,7 +73,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "spin",
         about: "spins until the last one comes; yields where tasks outnumber their CPUs",
-        spins: true,
+        spins_then: Some("yields"),
         of_members: false,
         state_bytes: central::state_bytes,
         open: spin::open,
@@ -81,7 +81,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "neighbour",
         about: "waits for its two neighbours only, in a ring; spins, then sleeps",
-        spins: true,
+        spins_then: Some("sleeps"),
         of_members: true,
         state_bytes: neighbour::state_bytes,
         open: neighbour::open,

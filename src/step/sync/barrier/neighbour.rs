@@ -55,7 +55,9 @@ impl Neighbour<'_> {
             self.raise(&self.flags[me], round, visitor)?;
         }
         let mut wait = Wait::Open;
-        for other in [(me + n - 1) % n, (me + 1) % n] {
+        let before = if me == 0 { n } else { me } - 1;
+        let behind = if me + 1 == n { 0 } else { me + 1 };
+        for other in [before, behind] {
             match self.wait(&self.flags[other], round, visit, visitor)? {
                 Wait::Open => {}
                 Wait::Spun if wait == Wait::Open => wait = Wait::Spun,
