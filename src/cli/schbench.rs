@@ -133,7 +133,15 @@ impl Bench<'_> {
         };
         let control = Control { each_second, ..Control::default() };
         let recording = measure_with(plan, self.host, &self.line, control)?;
-        Ok((recording, meter.into_inner().seconds))
+        let mut meter = meter.into_inner();
+        // The window's last second ends with it, and nobody was told.
+        if options.pipe() == 0
+            && (meter.seconds.len() as u64) < recording.window_ns / numbers::S
+            && let Some(text) = meter.second(plan, options, &recording.series)
+        {
+            say(&text);
+        }
+        Ok((recording, meter.seconds))
     }
 
     /// The rate at which the CPUs are busy for so much of their time, found in runs of a second.

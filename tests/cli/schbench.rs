@@ -196,17 +196,18 @@ fn lines_and_json_are_schbenchs() {
     let lines = stderr(&output);
     let heads: Vec<&str> = lines.lines().filter(|line| !line.starts_with('\t')).collect();
     let check = |at: usize, begin: &str| assert!(heads[at].starts_with(begin), "{at}: {lines}");
-    // One on the way, then the last.
-    for (first, runtime) in [(0, 1), (4, 2)] {
+    // Of each interval, then of all.
+    for (first, runtime) in [(0, 1), (4, 2), (8, 2)] {
         let percentiles = |label| format!("{label}) runtime {runtime} (s) (");
         check(first, &percentiles("Wakeup Latencies percentiles (usec"));
         check(first + 1, &percentiles("Request Latencies percentiles (usec"));
         check(first + 2, &percentiles("RPS percentiles (requests"));
     }
     check(3, "current rps: ");
-    check(7, "average rps: ");
-    check(8, "sched delay: message ");
-    assert_eq!(heads.len(), 9, "{lines}");
+    check(7, "current rps: ");
+    check(11, "average rps: ");
+    check(12, "sched delay: message ");
+    assert_eq!(heads.len(), 13, "{lines}");
     for row in ["\t  50.0th: ", "\t* 99.0th: ", "\t  99.9th: ", "\t* 50.0th: ", "\t  20.0th: "] {
         assert!(lines.contains(row), "{row:?} in {lines}");
     }

@@ -13,7 +13,7 @@ use crate::record::recording::{Series, SeriesKind, TaskRecord};
 use crate::report::{Histogram, Report};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const S: u64 = 1_000_000_000;
+pub const S: u64 = 1_000_000_000;
 
 /// Whose numbers they are.
 const WORKERS: &str = "worker";
@@ -96,7 +96,7 @@ impl Last {
                 0 => {
                     let all = measured(plan, series, "request");
                     Did::Requests {
-                        seconds: whole_seconds(seconds, runtime_s, all.count()),
+                        seconds: Samples::numbers(&seconds),
                         average: per_s(all.count(), recording),
                         found: options.auto_rps.map(|_| options.rps),
                         delays: ["message", "worker"].map(|team| delay(plan, recording, team)),
@@ -151,15 +151,6 @@ impl Last {
         }
         lines::json(&header, time_s, self.runtime_s, &series)
     }
-}
-
-/// Requests in each second, the last of which may end with the window.
-fn whole_seconds(mut seconds: Vec<u64>, runtime_s: u64, n_requests: u64) -> Samples {
-    let before: u64 = seconds.iter().sum();
-    if (seconds.len() as u64) < runtime_s {
-        seconds.push(n_requests.saturating_sub(before));
-    }
-    Samples::numbers(&seconds)
 }
 
 fn sampled(histogram: &Histogram) -> Samples {
