@@ -80,6 +80,12 @@ pub(super) fn conditions(
             let message = format!("condition `{key}`: no value is from {low} to {high}");
             faults.push(Fault::new(it.metric.span.clone(), message));
         }
+        let wanted =
+            Wanted::new(format!("`when` of condition `{key}`"), Unit::Share, 0.0, NUMBER_MAX);
+        let when = it.when.as_ref().and_then(|it| number::whole(it, &wanted, scope, faults));
+        if when == Some(0.0) {
+            continue;
+        }
         conditions.push(ConditionPlan { metric: key.clone(), min, max, about: it.about.clone() });
     }
     conditions

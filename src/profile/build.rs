@@ -152,7 +152,15 @@ impl Profile {
     ) -> Profile {
         let (min, max) = (Some(min.into()), Some(max.into()));
         let (metric, about) = (Word::from(metric), about.to_owned());
-        self.conditions.push(Condition { metric, min, max, about });
+        self.conditions.push(Condition { metric, min, max, when: None, about });
+        self
+    }
+
+    /// The last condition holds only where this is not 0.
+    pub fn when(mut self, when: impl Into<Expr>) -> Profile {
+        if let Some(last) = self.conditions.last_mut() {
+            last.when = Some(when.into());
+        }
         self
     }
 

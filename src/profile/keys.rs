@@ -161,6 +161,12 @@ pub const CONDITION: &[KeyRow] = &[
         Means("no limit"),
         "largest value",
     ),
+    row(
+        "when",
+        Form::Number { unit: None, min: 0.0, max: NUMBER_MAX },
+        Default("1"),
+        "0: with these parameters there is no such condition",
+    ),
     row("about", Form::Text, Required("\"...\""), "what is not tested else"),
 ];
 

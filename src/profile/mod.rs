@@ -137,6 +137,8 @@ pub struct Condition {
     pub metric: Word,
     pub min: Option<Expr>,
     pub max: Option<Expr>,
+    /// 0: there is no such condition.
+    pub when: Option<Expr>,
     /// What is not tested else.
     pub about: String,
 }

@@ -173,8 +173,9 @@ impl Reader<'_> {
             if is_table && !table.has("min") && !table.has("max") {
                 self.fault(span.clone(), "a condition needs `min`, `max`, or both");
             }
+            let when = self.number(&table, "when", Scope::Profile);
             let about = self.text(&table, "about");
-            conditions.push(Condition { metric: Word { text, span }, min, max, about });
+            conditions.push(Condition { metric: Word { text, span }, min, max, when, about });
         }
         conditions
     }

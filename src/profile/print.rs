@@ -57,6 +57,7 @@ impl Profile {
 fn condition_fields(it: &Condition) -> Fields {
     let limit = |name, limit: &Option<Expr>| limit.as_ref().map(|it| (name, number(it)));
     let limits = limit("min", &it.min).into_iter().chain(limit("max", &it.max));
+    let limits = limits.chain(limit("when", &it.when));
     limits.chain([("about", quoted(&it.about))]).collect()
 }
 

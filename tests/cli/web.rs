@@ -106,6 +106,7 @@ fn users_that_wait_for_answers_have_one_request_each() {
     arrivals_are_served_or_queued(&run);
     let arrivals = &run["arrivals"][0];
     assert_eq!(arrivals["open_loop"], false);
+    assert_eq!(run["conditions"].as_array().map(Vec::len), Some(0), "they are of open loops");
     let arrived = arrivals["arrivals_total"].as_u64().unwrap();
     assert!(arrived - count(&run, "service") <= USERS, "{arrived}");
     assert!(metric(&run, "responses_at_once") <= (USERS + 1) as f64);

@@ -190,7 +190,7 @@ impl Compiler<'_> {
         };
         let is_fixed = row.spread == spread::Spread::Exponential;
         let (least, usual) = if is_fixed { (1.0, 1.0) } else { (0.0, CV) };
-        let what = format!("the cv of a {name} spread");
+        let what = format!("the cv of spread `{name}`");
         let wanted = Wanted::new(what, Unit::Share, least, row.cv_max);
         let cv = match &it.cv {
             Some(cv) => number::whole(cv, &wanted, scope, self.faults)?,

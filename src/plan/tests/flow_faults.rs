@@ -174,11 +174,11 @@ fn of_amounts_that_vary_and_memory_that_is_taken() {
     check(&spin("spread = 'exponential'"), &[]);
     check(
         &spin("spread = 'uniform', cv = '70%'"),
-        &["`70%` gives 70%, and the cv of a uniform spread must be at most 56.25%"],
+        &["`70%` gives 70%, and the cv of spread `uniform` must be at most 56.25%"],
     );
     check(
         &spin("spread = 'exponential', cv = '50%'"),
-        &["`50%` gives 50%, and the cv of a exponential spread must be at least 100%"],
+        &["`50%` gives 50%, and the cv of spread `exponential` must be at least 100%"],
     );
     check(&spin("spread = 'normal'"), &["unknown spread `normal`; did you mean `lognormal`?"]);
     let allocate = Step::with_memory("allocate", "area");

@@ -234,7 +234,7 @@ prop_compose! {
     ) -> Profile {
         let number = Param::number("n", n).short('n').about(&about);
         let mut profile = Profile::new("test").about(&about).watch("m", &about)
-            .condition("m", ("1", "cpus"), &about)
+            .condition("m", ("1", "cpus"), &about).when("n")
             .param(max.map_or(number.clone(), |max| number.at_most(max)))
             .param(Param::number("s", format!("{share}%").as_str()).at_most(1))
             .param(Param::word("w", "threads").choices(choices.iter().copied()))
