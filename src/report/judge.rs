@@ -241,7 +241,7 @@ fn stall(waiting: &[Waiting]) -> String {
     if let Some(left @ 1..) = waiting.len().checked_sub(NAMED_MAX) {
         parts.push(format!("and at {left} more steps"));
     }
-    format!("nobody can go on: {}", parts.join("; "))
+    format!("some can never go on: {}", parts.join("; "))
 }
 
 fn messages(recording: &Recording) -> Messages {

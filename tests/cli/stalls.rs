@@ -1,4 +1,4 @@
-//! Runs in which nobody can go on: they end by themselves, with exit code 3 and who waits for what.
+//! Runs in which some can never go on: they end by themselves, with exit code 3 and who waits for what.
 
 use crate::{json, profile, schedload, stderr};
 use serde_json::Value;
@@ -51,7 +51,7 @@ fn stalls(text: &str, flags: &str, who: &[&str]) {
     let output = schedload(&format!("run {path} --json - {flags}"));
     let err = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{flags}: {err}");
-    for words in who.iter().chain(&["run 0 stalled: nobody can go on"]) {
+    for words in who.iter().chain(&["run 0 stalled: some can never go on"]) {
         assert!(err.contains(words), "{words}: {err}");
     }
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -74,6 +74,10 @@ fn nobody_can_go_on() {
     let processes = ORDER.replace("size  = 1", "size = 1\nas = 'processes'");
     stalls(&processes, "", &["ping-0 waits for a message on `back` (line 9)"]);
     stalls(&format!("instances = 2\n{ORDER}"), "", &["2 tasks of team ping wait for a message"]);
+    let beside = format!("{ORDER}\n[team.hog]\nsize = 1\nsteps = [ {{ spin = '10us' }} ]\n");
+    stalls(&beside, "--duration 10min", &order);
+    let sleeps = "background = true\nsteps = [ { forever = [ { sleep = '10ms' } ] } ]\n";
+    stalls(&format!("{ORDER}\n[team.idle]\nsize = 1\n{sleeps}"), "", &order);
     stalls(SPAWN, "", &["main-0 waits for a message on `back` (line 6)"]);
     stalls(SPAWN, "--duration 10min", &["main-0 waits for a message on `back` (line 6)"]);
     let full = [

@@ -33,7 +33,11 @@ steps = [ { spin = '1us' } ]
 ";
 
 fn plan() -> Plan {
-    let source = Source { path: String::new(), text: TEXT.to_owned() };
+    planned(TEXT)
+}
+
+fn planned(text: &str) -> Plan {
+    let source = Source { path: String::new(), text: text.to_owned() };
     let profile = Profile::parse("feed", source).unwrap_or_else(|faults| panic!("{faults}"));
     let host = Host::made_up(Topology::from_synthetic("core:2 pu:1").unwrap(), "made up");
     Plan::new(&profile, &host, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"))
@@ -172,12 +176,32 @@ fn a_stall_is_that_all_who_are_there_wait_and_sleep() {
 }
 
 #[test]
+fn who_can_release_each_other_is_a_circle() {
+    let check = |more: &str, expected: &[usize]| {
+        assert_eq!(circle_of_team(&planned(&format!("{TEXT}{more}"))), expected, "{more}");
+    };
+    let alone = "[team.alone]\nsize = 1\nsteps = [ { spin = '1us' } ]\n";
+    check("", &[0, 0, 0]);
+    check(alone, &[0, 0, 0, 3]);
+    // Two circles become one by a team that has something of both.
+    let team = |name: &str, inside: &str| {
+        format!("[team.{name}]\nsize = 1\nsteps = [ {{ lock = 'l', steps = [ {inside} ] }} ]\n")
+    };
+    let locks = format!("[lock.l]\n{}", team("locks", "{ spin = '1us' }"));
+    check(&format!("{locks}{alone}"), &[0, 0, 0, 3, 4]);
+    let both = team("both", "{ send = 'one[0]' }");
+    check(&format!("{locks}{alone}{both}"), &[0, 0, 0, 0, 4, 0]);
+}
+
+#[test]
 fn who_waits_for_what_and_where_it_says_so() {
     let plan = plan();
     let check = |waits: &[(usize, u64)], expected: &str| {
         let memory = memory(&plan);
         waits.iter().for_each(|(task, op)| set(&memory, *task, TaskState::Running, op + 1));
-        let waiting = Watch::new(&plan, &memory).waiting();
+        let mut watch = Watch::new(&plan, &memory);
+        watch.circles.iter_mut().for_each(|circle| circle.is_stuck = true);
+        let waiting = watch.waiting();
         let text: Vec<String> = waiting.iter().map(ToString::to_string).collect();
         assert_eq!(text.join("; "), expected);
     };
