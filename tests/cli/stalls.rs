@@ -1,4 +1,5 @@
-//! Runs in which some can never go on: they end by themselves, with exit code 3 and who waits for what.
+//! Runs in which some can never go on: they end by themselves, with exit code 3 and who waits for
+//! what.
 
 use crate::{json, profile, schedload, stderr};
 use serde_json::Value;
