@@ -13,7 +13,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Failure(Exception):
@@ -30,7 +33,12 @@ class Sample:
     switches: float  # Voluntary and involuntary, of all its processes.
 
 
-def run(argv: list[str], read_own: Callable[[str], float], limit_s: float) -> Sample:
+def run(
+    argv: list[str],
+    read_own: Callable[[str], float],
+    limit_s: float,
+    environment: Mapping[str, str] = NONE,
+) -> Sample:
     """Runs a command to its end and takes its resources from wait4."""
     shown = " ".join(argv)
     with tempfile.TemporaryFile("w+") as output:
@@ -41,7 +49,7 @@ def run(argv: list[str], read_own: Callable[[str], float], limit_s: float) -> Sa
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, "LC_ALL": "C"},
+                env={**os.environ, "LC_ALL": "C", **environment},
                 start_new_session=True,
             )
         except OSError as error:

@@ -4,7 +4,7 @@
 //! Must not know: what they hold; sums go round.
 
 use super::{Between, Span};
-use std::sync::atomic::Ordering::Relaxed;
+use crate::sys::bulk;
 
 /// Multiplications of numbers between two questions whether to stop: 0.1 ms or less within a cache.
 const PIECE_PRODUCTS: usize = 1 << 16;
@@ -15,9 +15,9 @@ fn side(words: usize) -> usize {
 }
 
 /// Multiplies two matrices into a third, `n` times, in the order of the textbook: each number of
-/// the result goes along a row of the first and down a column of the second. Each product is added
-/// to it in memory, not in a register, which takes as long as schbench's. `bytes` are those of the
-/// three, once for each multiplication. Whether it came to the end.
+/// the result goes along a row of the first and down a column of the second, which takes as long as
+/// schbench's. `bytes` are those of the three, once for each multiplication. Whether it came to the
+/// end.
 pub fn multiply(span: Span<'_>, n: u64, between: &mut Between<'_>) -> bool {
     let words = span.words();
     let side = side(words.len());
@@ -30,15 +30,9 @@ pub fn multiply(span: Span<'_>, n: u64, between: &mut Between<'_>) -> bool {
     let row_bytes = (3 * side * size_of::<u64>()) as u64;
     let (mut products, mut bytes) = (0, 0);
     for _ in 0..n {
-        for (row, results) in a.chunks(side).zip(c.chunks(side)) {
+        for (row, results) in a.chunks_exact(side).zip(c.chunks_exact(side)) {
             for (column, result) in results.iter().enumerate() {
-                let mut down = column;
-                result.store(0, Relaxed);
-                for number in row {
-                    let product = word(number).wrapping_mul(word(&b[down]));
-                    result.store(word(result).wrapping_add(product), Relaxed);
-                    down += side;
-                }
+                bulk::row_by_column(result, row, &b[column..]);
             }
             (products, bytes) = (products + side * side, bytes + row_bytes);
             if products >= PIECE_PRODUCTS {
@@ -52,15 +46,11 @@ pub fn multiply(span: Span<'_>, n: u64, between: &mut Between<'_>) -> bool {
     bytes == 0 || between(bytes)
 }
 
-#[inline(always)]
-fn word(word: &std::sync::atomic::AtomicU64) -> u64 {
-    word.load(Relaxed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sys::region::Region;
+    use std::sync::atomic::Ordering::Relaxed;
 
     #[test]
     fn multiplies() {
