@@ -2,7 +2,12 @@
  *
  * `sockets PAIRS SECONDS`: two processes with a thread of each pair, which write and read 64 bytes
  * there and 256 back. Prints the time that 20 round trips took, all pairs together, so that more
- * pairs take less of it. Must not know: schedload.
+ * pairs take less of it.
+ *
+ * Each way has a socketpair of its own, as in `oltp`. In a blocking read on a socket that goes both
+ * ways a thread is also woken when the other side reads what it has written (net/unix/af_unix.c,
+ * unix_write_space, v6.12). From a halted CPU that hides half of the next wakeup, and it costs a
+ * switch that databases do not have: they poll, and sleep on. Must not know: schedload.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -19,7 +24,8 @@ enum { ASK = 64, ANSWER = 256, TOGETHER = 20 };
 static double until;
 
 struct pair {
-	int ends[2];
+	int there[2];
+	int back[2];
 	long trips;
 };
 
@@ -36,8 +42,8 @@ static void *serve(void *arg)
 	struct pair *pair = arg;
 	char buffer[ANSWER] = "";
 
-	while (read(pair->ends[1], buffer, ASK) == ASK)
-		if (write(pair->ends[1], buffer, ANSWER) != ANSWER)
+	while (read(pair->there[1], buffer, ASK) == ASK)
+		if (write(pair->back[0], buffer, ANSWER) != ANSWER)
 			break;
 	return NULL;
 }
@@ -49,9 +55,9 @@ static void *ask(void *arg)
 
 	/* As schedload, which reads the clock at each message. */
 	while (now() < until) {
-		if (write(pair->ends[0], buffer, ASK) != ASK)
+		if (write(pair->there[0], buffer, ASK) != ASK)
 			abort();
-		if (read(pair->ends[0], buffer, ANSWER) != ANSWER)
+		if (read(pair->back[1], buffer, ANSWER) != ANSWER)
 			abort();
 		pair->trips++;
 	}
@@ -82,24 +88,25 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	for (int i = 0; i < n; i++)
-		if (socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i].ends))
+		if (socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i].there) ||
+		    socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i].back))
 			abort();
 	server = fork();
 	if (server == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (int i = 0; i < n; i++)
-			close(pairs[i].ends[0]);
+			close(pairs[i].there[0]);
 		all(pairs, n, serve);
 		return 0;
 	}
 	for (int i = 0; i < n; i++)
-		close(pairs[i].ends[1]);
+		close(pairs[i].there[1]);
 	begin = now();
 	until = begin + atof(argv[2]);
 	all(pairs, n, ask);
 	took = now() - begin;
 	for (int i = 0; i < n; i++) {
-		close(pairs[i].ends[0]);
+		close(pairs[i].there[0]);
 		trips += pairs[i].trips;
 	}
 	waitpid(server, NULL, 0);
