@@ -31,9 +31,7 @@ pub fn multiply(span: Span<'_>, n: u64, between: &mut Between<'_>) -> bool {
     let (mut products, mut bytes) = (0, 0);
     for _ in 0..n {
         for (row, results) in a.chunks_exact(side).zip(c.chunks_exact(side)) {
-            for (column, result) in results.iter().enumerate() {
-                bulk::row_by_column(result, row, &b[column..]);
-            }
+            bulk::row_by_matrix(results, row, b);
             (products, bytes) = (products + side * side, bytes + row_bytes);
             if products >= PIECE_PRODUCTS {
                 if !between(bytes) {
