@@ -1,5 +1,5 @@
-//! Memory in bulk: clearing it, through the caches or past them, the loops of STREAM and of a matrix
-//! multiplication, as fast as C has them.
+//! Memory in bulk: clearing it, through the caches or past them, the loops of STREAM and that of a
+//! multiplication of matrices, as fast as C has them.
 //!
 //! Several tasks may be at the same memory at the same time, for which the compiler has no plain
 //! access, and atomic ones it does not turn into vector instructions. So the loops are machine code
@@ -140,11 +140,11 @@ pub fn triad(to: &[Line], left: &[Line], right: &[Line], scalar: f64) {
         "movapd [rdi + rax], xmm0");
 }
 
-/// `to` = a row times a square matrix. Each sum goes down a column, is stored after each product, and
-/// goes round.
+/// `to` = a row times a square matrix. Each sum goes down a column, is stored after each product,
+/// and goes round.
 ///
-/// schbench's requests are made of this, and compilers differ by a third in the time of such a loop.
-/// Here it takes what the C loop takes that gcc 12 compiles with -O2.
+/// schbench's requests are made of this, and compilers differ by a third in the time of such a
+/// loop. Here it takes what the C loop takes that gcc 12 compiles with -O2.
 ///
 /// # Panics
 ///
