@@ -11,9 +11,8 @@ import pathlib
 import re
 import shutil
 import statistics
-from collections.abc import Mapping
 
-from tools import NONE, Failure, progress, run
+from tools import Failure, progress, run
 
 # How long each run is.
 RUN_S = 5
@@ -62,16 +61,14 @@ def numbers(text: str) -> dict[str, float]:
     return {name: number(*place) for name, place in MEASURES.items()}
 
 
-def measured(
-    argv: list[str], limit_s: float, environment: Mapping[str, str] = NONE
-) -> dict[str, float]:
+def measured(argv: list[str], limit_s: float, **environment: str) -> dict[str, float]:
     found: dict[str, float] = {}
 
     def read(text: str) -> float:
         found.update(numbers(text))
         return found["average rps"]
 
-    run(argv, read, limit_s, environment)
+    run(argv, read, limit_s, **environment)
     return found
 
 
@@ -86,7 +83,7 @@ def section(case: Case, options: argparse.Namespace) -> tuple[list[str], bool]:
         for pair in range(options.pairs + 1):
             progress(f"{case.name}: pair {pair} of {options.pairs}")
             ours = measured([program, *case.flags], options.limit)
-            theirs = measured(["schbench", *case.flags], options.limit, ENVIRONMENT)
+            theirs = measured(["schbench", *case.flags], options.limit, **ENVIRONMENT)
             pairs.append((ours, theirs))
     except Failure as failure:
         progress("")

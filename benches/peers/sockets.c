@@ -6,7 +6,7 @@
  *
  * Each way has a socketpair of its own, as in `oltp`. In a blocking read on a socket that goes both
  * ways a thread is also woken when the other side reads what it has written (net/unix/af_unix.c,
- * unix_write_space, v6.12). From a halted CPU that hides half of the next wakeup, and it costs a
+ * unix_write_space, v6.12). From a halted CPU that hides a part of the next wakeup, and it costs a
  * switch that databases do not have: they poll, and sleep on. Must not know: schedload.
  */
 #include <pthread.h>

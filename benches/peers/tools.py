@@ -13,10 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-
-NONE: Mapping[str, str] = MappingProxyType({})
+from collections.abc import Callable
 
 
 class Failure(Exception):
@@ -34,12 +31,9 @@ class Sample:
 
 
 def run(
-    argv: list[str],
-    read_own: Callable[[str], float],
-    limit_s: float,
-    environment: Mapping[str, str] = NONE,
+    argv: list[str], read_own: Callable[[str], float], limit_s: float, **environment: str
 ) -> Sample:
-    """Runs a command to its end and takes its resources from wait4."""
+    """Runs a command to its end, with this in its environment; its resources are from wait4."""
     shown = " ".join(argv)
     with tempfile.TemporaryFile("w+") as output:
         begin = time.perf_counter()

@@ -221,8 +221,8 @@ fn imports_from_below_only() {
         "use crate::{base::{CpuId, unit::{self, Unit as U}}, plan::{Plan, x::*}, sys};",
         &["`crate::plan::Plan`", "`crate::plan::x`"],
     );
-    check_text("src/step/work/mod.rs", "use crate::step::channel::K;", &["step::work (floor 2)"]);
-    check_text("src/step/work/spin.rs", "use super::Kind; use crate::sys::clock;", &[]);
+    check_text("src/step/sync/mod.rs", "use crate::step::channel::K;", &["step::sync (floor 2)"]);
+    check_text("src/step/sync/a.rs", "use super::Kind; use crate::sys::clock;", &[]);
     check_text("src/sys/mod.rs", "mod a { use super::b; use super::super::cli::C; }", &["cli::C"]);
     check_text("src/sys/mod.rs", "#[cfg(test)] mod tests { use crate::cli; }", &[]);
     check_text("src/sys/mod.rs", "/// [`crate::cli`]\npub(crate) fn f() {}", &[]);
