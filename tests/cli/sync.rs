@@ -135,13 +135,17 @@ fn every_commit_is_in_a_group() {
 #[test]
 fn the_world_stops_and_goes_on() {
     for form in forms(true) {
+        // Main goes on, and lets the window end, once both helpers have said that they are through.
         let run = run(&format!(
-            "[safepoint.gc]\n[team.main]\nsize = 1\nas = '{form}'\nsteps = [ \
-             {{ repeat = 20, steps = [ {{ spin = '20us' }}, {{ collect = 'gc' }} ] }} ]\n\
+            "[safepoint.gc]\n[channel.through]\nkind = 'pipe'\n\
+             [team.main]\nsize = 1\nas = '{form}'\nsteps = [ {{ repeat = 20, steps = [ \
+             {{ spin = '20us' }}, {{ collect = 'gc' }}, {{ receive = 'through' }}, \
+             {{ receive = 'through' }} ] }} ]\n\
              [team.mutator]\nsize = 2\nas = '{form}'\nsteps = [ {{ repeat = 500, steps = [ \
              {{ spin = '2us' }}, {{ safepoint = 'gc' }} ] }} ]\n\
              [team.helper]\nsize = 2\nas = '{form}'\nbackground = true\nsteps = [ \
-             {{ forever = [ {{ pause = 'gc', steps = [ {{ spin = '5us' }} ] }} ] }} ]"
+             {{ forever = [ {{ pause = 'gc', steps = [ {{ spin = '5us' }} ] }}, \
+             {{ send = 'through' }} ] }} ]"
         ));
         let row = |team: &str| {
             let mut rows = run["sync"].as_array().unwrap().iter();
