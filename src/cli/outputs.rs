@@ -32,20 +32,26 @@ struct Saves {
     last: Option<(Instant, Duration)>,
 }
 
+/// Whether each of these flags, where given, has a file of its own.
+pub fn apart(flags: &[(&str, Option<&str>)]) -> Result<(), String> {
+    for (at, (one, file)) in flags.iter().enumerate() {
+        let same = flags[..at].iter().find(|(_, other)| file.is_some() && other == file);
+        if let (Some((other, _)), Some(file)) = (same, file) {
+            return Err(format!(
+                "{other} and {one} both write to `{file}`; give one of them another file"
+            ));
+        }
+    }
+    Ok(())
+}
+
 impl Outputs {
     /// Opens what is to be written, so that an unwritable file is found before anything runs.
     pub fn open(matches: &ArgMatches) -> Result<Outputs, Error> {
         let path = |name: &str| matches.get_one::<String>(name).map(String::as_str);
         let (json, out, plot) = (path("json"), path("out"), path("plot"));
         let flags = [("--json", json), ("--out", out), ("--plot", plot)];
-        for (at, (one, file)) in flags.iter().enumerate() {
-            let same = flags[..at].iter().find(|(_, other)| file.is_some() && other == file);
-            if let (Some((other, _)), Some(file)) = (same, file) {
-                return Err(Error::Usage(format!(
-                    "{other} and {one} both write to `{file}`; give one of them another file"
-                )));
-            }
-        }
+        apart(&flags).map_err(Error::Usage)?;
         let quiet = matches.get_flag("quiet");
         let report = match out {
             Some(out) => Some(out),

@@ -49,8 +49,10 @@ fn run(args: &[String]) -> Result<Exit, Error> {
     // What is wrong is told before a rate is looked for.
     let plan = bench.plan(&options, options.runtime_s)?;
     let _stopping = Stopping::catch().map_err(Error::Signals)?;
-    let mut theirs = options.json.as_deref().map(Sink::open).transpose()?;
-    let mut ours = options.added.value("report-json").map(Sink::open).transpose()?;
+    let (theirs, ours) = (options.json.as_deref(), options.added.value("report-json"));
+    outputs::apart(&[("-j", theirs), ("--report-json", ours)]).map_err(Error::CompatUsage)?;
+    let mut theirs = theirs.map(Sink::open).transpose()?;
+    let mut ours = ours.map(Sink::open).transpose()?;
     options.remarks(&host.allowed).iter().for_each(|line| say(line));
     let plan = match options.auto_rps {
         None => plan,

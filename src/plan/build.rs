@@ -12,13 +12,13 @@ use super::metrics;
 use super::number::{self, Wanted};
 use super::placement::{self, PlaceWords};
 use super::resolve::{self, ChannelWords};
-use super::scheduling::{self, SLACK_NS, USUAL_SLACK_NS};
+use super::scheduling;
 use super::scope::{Scope, typed};
 use super::{
     ChannelPlan, ConditionPlan, Form, MemoryPlan, Needs, Op, Overrides, Plan, PlanError,
     ProcessPlan, RampPlan, Scheduling, SyncPlan, TeamPlan, hash, space, sync, traffic,
 };
-use crate::base::{Unit, unit};
+use crate::base::Unit;
 use crate::host::Host;
 use crate::profile::keys::NUMBER_MAX;
 use crate::profile::{Expr, Fault, Faults, Profile, Span, Team};
@@ -396,13 +396,6 @@ fn notes(profile: &Profile, channels: &[ChannelWords], teams: &[TeamPart]) -> Ve
     for team in teams {
         if team.program.ops.is_empty() {
             notes.push(format!("team `{}` has nothing to do", team.name));
-        }
-        let slack_ns = team.scheduling.timer_slack_ns.unwrap_or(SLACK_NS);
-        if team.program.ops.iter().any(Op::sleeps) && slack_ns != USUAL_SLACK_NS {
-            let (name, slack) = (&team.name, unit::time(slack_ns as f64));
-            notes.push(format!(
-                "team `{name}` sleeps with a timer slack of {slack}, not the usual 50 us"
-            ));
         }
     }
     notes

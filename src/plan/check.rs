@@ -5,7 +5,7 @@
 
 use super::traffic::{Side, Traffic, UNBOUNDED, Visit};
 use super::{ChannelPlan, FirstTouch, Form, MemoryPlan, Op, ProcessPlan, Sharing, SyncPlan};
-use super::{TeamPlan, flow, memory, space, spawn, sync};
+use super::{TeamPlan, flow, memory, scheduling, space, spawn, sync};
 use crate::profile::{Fault, Profile, Span};
 use crate::step::channel::{KINDS, Kind, Shape, find};
 
@@ -54,6 +54,7 @@ pub(super) fn check(pattern: &Pattern, faults: &mut Vec<Fault>, notes: &mut Vec<
     }
     spawn::check(pattern, faults);
     flow::check(pattern, faults);
+    scheduling::notes(pattern.teams, pattern.syncs, notes);
     regions(pattern, faults, notes);
     ways(pattern, faults);
     sync::check(pattern, faults, notes);

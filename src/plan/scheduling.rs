@@ -6,11 +6,13 @@
 use super::number::{self, Wanted};
 use super::resolve::one_of;
 use super::scope::Scope;
-use super::{DeadlineTimes, Policy, Refusal, Scheduling, TeamPlan};
+use super::sync::{SyncPlan, SyncSort};
+use super::{DeadlineTimes, Op, Plan, Policy, Refusal, Scheduling, TeamPlan};
 use crate::base::{Unit, unit};
 use crate::host::Host;
 use crate::profile::keys::{SLICE_MAX, SLICE_MIN, TIMER_SLACK_MAX};
 use crate::profile::{self, Deadline, Expr, Fault, Span, Team};
+use crate::step::work;
 
 pub(super) const POLICIES: [(&str, Policy); 7] = [
     ("other", Policy::Other),
@@ -40,9 +42,9 @@ impl Policy {
 }
 
 /// Timer slack of who sleeps and was given none (ns).
-pub(super) const SLACK_NS: u64 = 1;
+const SLACK_NS: u64 = 1;
 /// The kernel's own (init/init_task.c, v6.12).
-pub(super) const USUAL_SLACK_NS: u64 = 50_000;
+const USUAL_SLACK_NS: u64 = 50_000;
 
 /// The shortest slice (ns).
 const SHORTEST: u64 = SLICE_MIN as u64;
@@ -208,6 +210,41 @@ pub(super) fn rights(team: &TeamPlan, host: &Host, refusals: &mut Vec<Refusal>) 
              {release}"
         );
         refusals.push(Refusal::new(message).with_help("leave out `slice`"));
+    }
+}
+
+impl TeamPlan {
+    /// The timer slack with which its members sleep for times of their own, in a step or as
+    /// leaders of a group commit (ns); `None` if none does.
+    fn sleeps_with_slack_ns(&self, syncs: &[SyncPlan]) -> Option<u64> {
+        let flushes = |object: &u32| match &syncs[*object as usize].sort {
+            SyncSort::Commit { by, .. } => work::find(by).is_some_and(|kind| kind.sleeps),
+            _ => false,
+        };
+        let sleeps = self.ops.iter().any(Op::sleeps) || self.syncs().iter().any(flushes);
+        sleeps.then(|| self.scheduling.timer_slack_ns.unwrap_or(SLACK_NS))
+    }
+}
+
+impl Plan {
+    /// The timer slack that members of a team set (ns): what they were given, or the least for
+    /// those that sleep for a time of their own; `None` leaves what is inherited.
+    pub fn timer_slack_ns(&self, team: &TeamPlan) -> Option<u64> {
+        team.scheduling.timer_slack_ns.or_else(|| team.sleeps_with_slack_ns(&self.syncs))
+    }
+}
+
+/// Says of each team that sleeps what is not as the kernel would have it.
+pub(super) fn notes(teams: &[TeamPlan], syncs: &[SyncPlan], notes: &mut Vec<String>) {
+    for team in teams {
+        if let Some(slack_ns) = team.sleeps_with_slack_ns(syncs)
+            && slack_ns != USUAL_SLACK_NS
+        {
+            let (name, slack) = (&team.name, unit::time(slack_ns as f64));
+            notes.push(format!(
+                "team `{name}` sleeps with a timer slack of {slack}, not the usual 50 us"
+            ));
+        }
     }
 }
 

@@ -7,7 +7,6 @@ mod check;
 
 use super::number::{self, Wanted};
 use super::resolve::{TASKS_MAX, one_of};
-use super::scheduling::SLACK_NS;
 use super::scope::{Scope, unknown_word};
 use super::traffic::Visit;
 use super::{Form, Op, Pick, Plan, ProcessPlan, TeamPlan, space};
@@ -15,7 +14,6 @@ use crate::base::Unit;
 use crate::profile::keys::{FLUSHES, NUMBER_MAX, SPINS, SPINS_CROWDED};
 use crate::profile::{Expr, Fault, Profile, Sort, SyncObject, Word};
 use crate::step::sync::{barrier, commit, desk, lock, safepoint};
-use crate::step::work;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -349,17 +347,6 @@ impl Plan {
     /// One more than the largest number of an online CPU.
     pub fn cpu_numbers(&self) -> u32 {
         self.cpus.last().map_or(1, |cpu| cpu.id.0 + 1)
-    }
-
-    /// The timer slack that members of a team set (ns): what they were given, or the least for
-    /// those that sleep for a time of their own; `None` leaves what is inherited.
-    pub fn timer_slack_ns(&self, team: &TeamPlan) -> Option<u64> {
-        let flushes = |object: &u32| match &self.syncs[*object as usize].sort {
-            SyncSort::Commit { by, .. } => work::find(by).is_some_and(|kind| kind.sleeps),
-            _ => false,
-        };
-        let sleeps = team.ops.iter().any(Op::sleeps) || team.syncs().iter().any(flushes);
-        team.scheduling.timer_slack_ns.or(sleeps.then_some(SLACK_NS))
     }
 
     /// The number of a team's first member among those of an object.

@@ -228,6 +228,8 @@ fn refuses_with_schbenchs_code() {
     refused(&program(SCHBENCH, "-A 101"), 1, &["-A", "percentage"]);
     refused(&program(SCHBENCH, "-m 0"), 1, &["-m"]);
     refused(&program(SCHBENCH, "--footprint 1"), 1, &["--footprint"]);
+    let twice = "-j - --report-json -";
+    refused(&program(SCHBENCH, twice), 1, &["-j and --report-json both write to `-`"]);
 }
 
 #[test]

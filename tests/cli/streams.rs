@@ -48,6 +48,12 @@ fn an_unwritable_file_is_found_before_anything_runs() {
 }
 
 #[test]
+fn two_outputs_are_two_files() {
+    let line = "run pingpong --json ./a.json --out ./a.json";
+    refused(&schedload(line), 2, &["--json and --out both write to `./a.json`"]);
+}
+
+#[test]
 fn json_on_stdout_is_alone_there() {
     let output = schedload("run pingpong --loops 50 --json -");
     let text = printed(&output, 0);

@@ -24,7 +24,7 @@ pub(in crate::plan) fn check(pattern: &Pattern, faults: &mut Vec<Fault>, notes: 
                 object.barrier(kind, *parties, faults, notes);
             }
             SyncSort::Lock { kind, .. } => object.lock(kind, faults, notes),
-            SyncSort::Commit { by, .. } => object.commit(by, notes),
+            SyncSort::Commit { .. } => {}
             SyncSort::Desk { servers } => object.desk(*servers, faults),
             SyncSort::Safepoint { mutators, helpers } => {
                 object.safepoint(*mutators, *helpers, faults, notes);
@@ -200,15 +200,6 @@ impl<'a> Checked<'a> {
         let teams = &self.pattern.profile.teams;
         if !row.modes && teams.iter().any(|team| asks_mode(&team.steps, name)) {
             notes.push(format!("modes are not told apart by {kind} (lock `{name}`)"));
-        }
-    }
-
-    fn commit(&self, by: &str, notes: &mut Vec<String>) {
-        if by == "sleep" {
-            let name = &self.plan.name;
-            notes.push(format!(
-                "leaders of commit `{name}` sleep with a timer slack of 1 ns, not the usual 50 us"
-            ));
         }
     }
 

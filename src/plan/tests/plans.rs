@@ -152,6 +152,10 @@ fn who_sleeps_has_the_least_timer_slack_or_its_own() {
     check(sleeps, Some(1), Some("timer slack of 1 ns"));
     check(&format!("timer_slack = '50us'\n{sleeps}"), Some(50_000), None);
     check(&format!("timer_slack = '2us'\n{sleeps}"), Some(2_000), Some("timer slack of 2.00 us"));
+    let leads = "steps = [ { commit = 'log' } ]\n[commit.log]\nflush = '20us'";
+    check(leads, Some(1), Some("timer slack of 1 ns"));
+    check(&format!("timer_slack = '50us'\n{leads}"), Some(50_000), None);
+    check(&format!("{leads}\nby = 'spin'"), None, None);
 }
 
 #[test]
