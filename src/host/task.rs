@@ -34,15 +34,10 @@ pub fn parse_schedstat(text: &str) -> Reading<Schedstat> {
 /// `nr_migrations` of a sched file: lines `key : value`, whose keys changed their prefixes over the
 /// versions (`se.nr_migrations`), not their last part (kernel/sched/debug.c, proc_sched_show_task).
 pub fn nr_migrations(sched: &str) -> Reading<u64> {
-    match value_of(body(sched), "nr_migrations") {
-        Some(value) => parsed(SCHED, value, "a number"),
-        None => no_line(SCHED, "nr_migrations"),
+    match values_of(sched, Head::Name, ["nr_migrations"]) {
+        [Some(value)] => parsed(SCHED, value, "a number"),
+        [None] => no_line(SCHED, "nr_migrations"),
     }
-}
-
-/// A sched file without its head, which holds the thread's name, and that may look like anything.
-pub(super) fn body(sched: &str) -> &str {
-    sched.split_once("\n---").map_or(sched, |(_, body)| body)
 }
 
 /// The CPUs that a status file allows.
@@ -65,11 +60,58 @@ pub fn asleep(status: &str) -> Option<[u64; 2]> {
     }
 }
 
-/// The value of the line whose key ends in `key`, as a whole or after a dot.
+/// The value of the line whose key is `key`.
 pub(super) fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    let pairs = text.lines().filter_map(|line| line.split_once(':'));
-    let mut found = pairs.filter(|(name, _)| name.trim().rsplit('.').next() == Some(key));
-    found.next().map(|(_, value)| value.trim())
+    let [value] = values_of(text, Head::None, [key]);
+    value
+}
+
+/// How a file begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Head {
+    None,
+    /// With the thread's name, which may look like anything, until a line of dashes.
+    Name,
+}
+
+/// The values of the first lines whose keys end in these, as a whole or after a dot.
+///
+/// Loops over bytes that call nothing: as a task ends, each page of code that its process has not
+/// been in costs it a fault.
+pub(super) fn values_of<'a, const N: usize>(
+    text: &'a str,
+    head: Head,
+    keys: [&str; N],
+) -> [Option<&'a str>; N] {
+    let mut values = [None; N];
+    let (mut begin, mut in_head) = (0, head == Head::Name);
+    let ends = text.bytes().chain([b'\n']).enumerate().filter(|(_, byte)| *byte == b'\n');
+    for (end, _) in ends {
+        let line = &text.as_bytes()[begin..end];
+        if in_head {
+            in_head = !line.starts_with(b"---");
+        } else if let Some(colon) = line.iter().position(|byte| *byte == b':') {
+            let name = line[..colon].trim_ascii();
+            for (key, value) in keys.iter().zip(&mut values) {
+                if value.is_none() && is_key(name, key.as_bytes()) {
+                    *value = Some(text[begin + colon + 1..end].trim_ascii());
+                }
+            }
+            if values.iter().all(Option::is_some) {
+                break;
+            }
+        }
+        begin = end + 1;
+    }
+    values
+}
+
+/// Whether a name is this key, with or without prefixes that end in dots.
+fn is_key(name: &[u8], key: &[u8]) -> bool {
+    let before = name.len().checked_sub(key.len());
+    before.is_some_and(|before| {
+        name[before..].iter().eq(key) && (before == 0 || name[before - 1] == b'.')
+    })
 }
 
 fn no_line<T>(path: &str, key: &str) -> Reading<T> {

@@ -17,6 +17,7 @@ use super::worker::Worker;
 use super::{crew, failure};
 use crate::plan::{Form, Plan, Sharing, Space};
 use crate::record::Layout;
+use crate::record::gather::TaskId;
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
 use crate::sys::cpu::CurrentCpu;
@@ -238,23 +239,21 @@ impl Children<'_> {
         let (stage, plan) = (self.stage, self.stage.plan);
         let areas = areas.own(plan, space).map_err(|error| self.no_memory(error))?;
         areas.tell(plan, stage.memory, space.number);
-        // All are prepared before the first is forked: memory that we write to between two forks is
-        // copied once more for each.
-        let workers = |form| crew::workers(stage, space, channels, &areas, form);
-        let (mut processes, mut threads) = (workers(Form::Processes), workers(Form::Threads));
         let settle = || self.settle(space.instance, &areas, Sharing::Process);
-        for worker in &mut processes {
-            let one = std::slice::from_mut(worker);
-            self.fork_tasks(forker, one, |one| {
+        let workers = |tasks: &[TaskId]| crew::workers(stage, tasks, space, channels, &areas);
+        for process in crew::members(plan, space, Form::Processes).chunks(1) {
+            let mut workers = workers(process);
+            self.fork_tasks(forker, process, || {
                 if settle() {
-                    one[0].run();
+                    workers.iter_mut().for_each(Worker::run);
                 }
             })?;
         }
+        let threads = crew::members(plan, space, Form::Threads);
         if !threads.is_empty() {
-            self.fork_tasks(forker, &mut threads, |workers| {
+            self.fork_tasks(forker, &threads, || {
                 if settle() {
-                    self.run_threads(workers);
+                    self.run_threads(&mut workers(&threads));
                 }
             })?;
         }
@@ -349,23 +348,25 @@ impl Children<'_> {
         }
     }
 
-    /// Forks a process for these tasks.
-    fn fork_tasks<'w>(
+    /// Forks a process for these tasks, which prepares and runs them itself: what we write to
+    /// between two forks would be copied once more for each.
+    fn fork_tasks(
         &self,
         forker: &Forker,
-        workers: &'w mut [Worker<'_>],
-        body: impl FnOnce(&'w mut [Worker<'_>]),
+        tasks: &[TaskId],
+        body: impl FnOnce(),
     ) -> Result<(), (Could, Errno)> {
-        let memory = self.stage.memory;
-        let tasks: Vec<usize> = workers.iter().map(|worker| worker.task).collect();
+        let (plan, memory) = (self.stage.plan, self.stage.memory);
         let child = self.fork(forker, || {
-            for worker in workers.iter() {
-                memory.map_in(worker.task, worker.team, worker.recorder.instance());
+            for id in tasks {
+                let instance = plan.instance(id.copy) as usize;
+                memory.map_in(roster::number(plan, *id), id.team, instance);
             }
-            body(workers);
+            body();
         })?;
         // The tasks do it too, if they get so far.
-        tasks.into_iter().for_each(|task| memory.slot(task).pid.store(child, Relaxed));
+        let numbers = tasks.iter().map(|id| roster::number(plan, *id));
+        numbers.for_each(|task| memory.slot(task).pid.store(child, Relaxed));
         Ok(())
     }
 

@@ -36,7 +36,6 @@ use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 #[repr(align(128))]
 pub(super) struct Worker<'a> {
     pub task: usize,
-    pub team: usize,
     pub name: String,
     pub program: Program<'a>,
     pub channels: &'a Channels<'a>,
@@ -445,7 +444,7 @@ impl Worker<'_> {
             slot.kernel_state[of as usize].store(state_word(reading.state()), Relaxed);
         };
         // A sched file is some 60 lines of 68 bytes where schedstats are on, NUMA's at its end.
-        let mut buffer = [0; 8192];
+        let mut buffer = [0; 5120];
         // The first thread of a process has its files higher up, where they are found faster.
         let is_process = slot.pid.load(Relaxed) == slot.tid.load(Relaxed);
         let (sched, schedstat) = match is_process {

@@ -4,7 +4,7 @@
 
 use crate::base::{NodeId, Reading, State};
 use crate::host::files::parsed;
-use crate::host::task::{SCHED, body, value_of};
+use crate::host::task::{Head, SCHED, values_of};
 
 /// What /proc/PID/sched says of NUMA balancing (kernel/sched/debug.c, sched_show_numa, v6.12).
 #[derive(Debug, Clone, PartialEq)]
@@ -24,17 +24,21 @@ pub struct TaskNuma {
 impl TaskNuma {
     /// From the text of the file.
     pub fn parse(sched: &str) -> TaskNuma {
+        let [scan_seq, pages_migrated, preferred, faults] = values_of(sched, Head::Name, KEYS);
         TaskNuma {
-            scan_seq: number(sched, "mm->numa_scan_seq"),
-            pages_migrated: number(sched, "numa_pages_migrated"),
-            preferred: line(sched, "numa_preferred_nid").and_then(node),
-            faults: number(sched, "total_numa_faults"),
+            scan_seq: line(scan_seq, KEYS[0]).and_then(number),
+            pages_migrated: line(pages_migrated, KEYS[1]).and_then(number),
+            preferred: line(preferred, KEYS[2]).and_then(node),
+            faults: line(faults, KEYS[3]).and_then(number),
         }
     }
 }
 
-fn number(sched: &str, key: &str) -> Reading<u64> {
-    line(sched, key).and_then(|value| parsed(SCHED, value, "a number"))
+const KEYS: [&str; 4] =
+    ["mm->numa_scan_seq", "numa_pages_migrated", "numa_preferred_nid", "total_numa_faults"];
+
+fn number(value: &str) -> Reading<u64> {
+    parsed(SCHED, value, "a number")
 }
 
 fn node(value: &str) -> Reading<Option<NodeId>> {
@@ -44,8 +48,8 @@ fn node(value: &str) -> Reading<Option<NodeId>> {
     }
 }
 
-fn line<'a>(sched: &'a str, key: &str) -> Reading<&'a str> {
-    match value_of(body(sched), key) {
+fn line<'a>(value: Option<&'a str>, key: &str) -> Reading<&'a str> {
+    match value {
         Some(value) => Reading::Value(value),
         None => Reading::absent(
             State::Absent,
@@ -117,7 +121,7 @@ numa_faults_memory, 0, 0, 1, 1, 99
              CONFIG_NUMA_BALANCING, or older than the line",
         );
         check(
-            TaskNuma::parse("numa_pages_migrated : x").pages_migrated,
+            TaskNuma::parse(&format!("{HEAD}numa_pages_migrated : x")).pages_migrated,
             State::NotSupported,
             "/proc/self/task/TID/sched holds `x`, not a number",
         );
