@@ -64,6 +64,13 @@ pub(super) fn conditions(
     for it in &profile.conditions {
         exists(&it.metric, keys, faults);
         let key = &it.metric.text;
+        let wanted =
+            Wanted::new(format!("`when` of condition `{key}`"), Unit::Share, 0.0, NUMBER_MAX);
+        let when = it.when.as_ref().and_then(|it| number::whole(it, &wanted, scope, faults));
+        // Its limits may mean nothing then.
+        if when == Some(0.0) {
+            continue;
+        }
         let mut limit = |name: &str, limit: &Option<Expr>| {
             let wanted = Wanted::new(
                 format!("{name} of condition `{key}`"),
@@ -79,12 +86,6 @@ pub(super) fn conditions(
         {
             let message = format!("condition `{key}`: no value is from {low} to {high}");
             faults.push(Fault::new(it.metric.span.clone(), message));
-        }
-        let wanted =
-            Wanted::new(format!("`when` of condition `{key}`"), Unit::Share, 0.0, NUMBER_MAX);
-        let when = it.when.as_ref().and_then(|it| number::whole(it, &wanted, scope, faults));
-        if when == Some(0.0) {
-            continue;
         }
         conditions.push(ConditionPlan { metric: key.clone(), min, max, about: it.about.clone() });
     }

@@ -135,6 +135,23 @@ fn prints_fanout() {
 }
 
 #[test]
+fn conditions_hold_when_they_say() {
+    let check = |keys: &str, expected: Option<(Option<f64>, Option<f64>)>| {
+        let text = format!(
+            "about = 'x'\n[team.w]\nsize = 1\nsteps = [ {{ spin = '1us' }} ]\n\
+             [condition.wakeups_per_s]\nabout = 'y'\n{keys}"
+        );
+        let plan = planned(&text, &host(TWO_NODES));
+        let got = plan.conditions.first().map(|it| (it.min, it.max));
+        assert_eq!(got, expected, "{keys}");
+    };
+    check("min = 1\nmax = '2 * cpus'", Some((Some(1.0), Some(32.0))));
+    check("min = 1\nwhen = 'cpus - 15'", Some((Some(1.0), None)));
+    check("min = 1\nwhen = 'cpus - 16'", None);
+    check("min = '1 / (cpus - 16)'\nwhen = 'cpus - 16'", None);
+}
+
+#[test]
 fn who_sleeps_has_the_least_timer_slack_or_its_own() {
     let check = |keys: &str, expected: Option<u64>, noted: Option<&str>| {
         let text = format!("about = 'x'\n[team.w]\nsize = 1\n{keys}");
