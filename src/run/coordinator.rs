@@ -170,7 +170,8 @@ impl<'a> Coordinator<'a> {
             space.copies.clone().map(open).collect::<Result<_, _>>()?;
         let tasks = Tasks::Threads(&channels);
         let begun = clock::monotonic_ns();
-        let mut workers = crew::workers(&stage, &space, &channels, &areas, Form::Threads);
+        let members = crew::members(self.plan, &space, Form::Threads);
+        let mut workers = crew::workers(&stage, &members, &space, &channels, &areas);
         thread::crew(&seeds, |crew| {
             let ran = self
                 .start_threads(crew, &mut workers)
@@ -248,9 +249,23 @@ impl<'a> Coordinator<'a> {
             };
         }
         ran?;
+        self.see_late_kill();
         let elapsed_ns = reaped_ns.saturating_sub(self.gate_ns);
         let used = usage(Of::Children).since(before).since(self.used_before_gate());
         Ok(self.recording(elapsed_ns, Reading::Value(used)))
+    }
+
+    /// A task that was killed after its window had ended as it should.
+    fn see_late_kill(&mut self) {
+        let Some(task) = (self.memory.control().failed.load(Acquire) as usize).checked_sub(1)
+        else {
+            return;
+        };
+        let state = self.memory.slot(task).state.load(Acquire);
+        let as_planned = matches!(self.end, End::Done | End::TimeUp);
+        if as_planned && state == TaskState::Killed as u32 {
+            self.end = End::Failed(self.failure(task));
+        }
     }
 
     /// Until every task is at the gate.

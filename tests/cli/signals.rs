@@ -78,15 +78,18 @@ fn await_tasks(child: &Child, n: usize) -> Vec<u32> {
     })
 }
 
+/// Whether a process has not ended; nobody may have reaped it.
+fn is_there(pid: u32) -> bool {
+    // Tasks have names of their own, so it is not the name that tells.
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.starts_with(" Z"))
+}
+
 /// The program's output, and that none of these processes outlives it.
 pub fn end(child: Child, processes: &[u32]) -> Output {
     let output = child.wait_with_output().unwrap();
-    // Tasks have names of their own, so it is not the name that tells; nobody may have reaped them.
-    let gone = |pid: &u32| match fs::read_to_string(format!("/proc/{pid}/stat")) {
-        Ok(stat) => stat.rsplit_once(')').is_none_or(|(_, rest)| rest.starts_with(" Z")),
-        Err(_) => true,
-    };
-    await_some("the end of all processes", || processes.iter().all(gone).then_some(()));
+    let none = || (!processes.iter().any(|pid| is_there(*pid))).then_some(());
+    await_some("the end of all processes", none);
     output
 }
 
@@ -273,6 +276,34 @@ fn stopped_processes_do_not_hold_up_the_end() {
         let output = end(child, &processes);
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+/// A task that hangs behind the window is killed by somebody who has lost patience.
+#[test]
+fn a_task_that_is_killed_after_the_window_is_named() {
+    let line = "run pingpong --as processes --warmup 0 --duration 300ms --kind futex --json -";
+    // The run has a stopped task go on, so it may be gone before it is killed.
+    let killed = (0..10).find_map(|_| {
+        let child = start(SCHEDLOAD, line);
+        let processes = await_tasks(&child, 2);
+        let [_, other, last] = processes[..] else { panic!("{processes:?}") };
+        let begun = await_some("the window", || {
+            (has_switched(last, 100) || !is_there(other)).then(|| is_there(other))
+        });
+        if begun {
+            kill("-STOP", last);
+            await_some("the end of the window", || (!is_there(other)).then_some(()));
+            let _ = Command::new("kill").args(["-KILL", &last.to_string()]).output();
+        }
+        let output = end(child, &processes);
+        (output.status.code() != Some(0)).then_some(output)
+    });
+    let output = killed.expect("none of them was killed");
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{error}");
+    assert!(error.contains(" 0: killed by signal 9"), "{error}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["runs"][0]["end"], "failed");
 }
 
 /// Runs a profile until its tasks are there, sends SIGINT, and gives the run of its report.
