@@ -1,6 +1,6 @@
 //! What the kernel gives a region that is touched: huge pages where it has them, or the OOM killer.
 
-use crate::signals::{await_some, descendants, end, start};
+use crate::signals::{await_some, descendants, end, kill, start};
 use crate::{SCHEDLOAD, json, profile, schedload};
 use serde_json::Value;
 use std::fs;
@@ -64,10 +64,11 @@ fn regions_in_huge_pages() {
             REGION_KIB * KIB
         ));
         let before = fallbacks();
-        let child = start(SCHEDLOAD, &format!("run {path} --duration 1s --json -"));
+        let child = start(SCHEDLOAD, &format!("run {path} --duration 1min --json -"));
         let huge = await_some("the region", || huge_kib(child.id()));
         await_some("the window", || has_swept(child.id()).then_some(()));
         let fell_back = fallbacks() > before;
+        kill("-INT", child.id());
         let output = end(child, &[]);
         let document: Value = serde_json::from_slice(&output.stdout).unwrap();
         let caveats = document["runs"][0]["caveats"].as_array().unwrap();
