@@ -255,9 +255,9 @@ fn pins(option: String, value: Option<String>) -> Result<Pins, UsageError> {
     if value == "auto" {
         return Ok(Pins::Auto);
     }
-    match value.parse() {
-        Ok(cpus) => Ok(Pins::Cpus(cpus)),
-        Err(_) => Err(UsageError::Cpus { option, value }),
+    match value.parse::<CpuList>() {
+        Ok(cpus) if !cpus.is_empty() => Ok(Pins::Cpus(cpus)),
+        _ => Err(UsageError::Cpus { option, value }),
     }
 }
 
@@ -403,6 +403,8 @@ mod tests {
         check("-n 1x", "`1x` of option `-n` is not a whole number from 0 to");
         check("--split 101", "`101` of option `--split` is not a percentage");
         check("-M 3-x", "`3-x` of option `-M` is neither `auto` nor a list");
+        check("-M=", "`=` of option `-M` is neither `auto` nor a list");
+        check("--message-cpus=", "`` of option `--message-cpus` is neither `auto` nor a list");
         check("-A 101", "`101` of option `-A` is not a percentage");
         check("-p 1x", "`1x` of option `-p` is not a whole number from 0 to");
         check("foo", "unexpected operand `foo`");
