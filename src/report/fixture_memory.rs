@@ -110,6 +110,11 @@ pub(crate) fn pages(on_1: u32) -> Reading<Pages> {
     Reading::Value(Pages { by_node: vec![SAMPLED - on_1, on_1], ..Pages::default() })
 }
 
+/// The same before anybody has touched any.
+pub(crate) fn untouched() -> Reading<Pages> {
+    Reading::Value(Pages { by_node: vec![0, 0], absent: SAMPLED, ..Pages::default() })
+}
+
 /// The same of slices of these tasks, as if each task had its part on both nodes.
 pub(crate) fn own(tasks: [u32; 2], on_1: u32) -> Reading<Pages> {
     let n = tasks.iter().sum::<u32>().max(1);

@@ -158,10 +158,12 @@ fn started(case: &Case<'_>, how: &str) -> Option<String> {
 fn astray(case: &Case<'_>, instance: u32, at: usize, region: &MemoryPlan) -> Option<String> {
     let room = room(case, instance, region)?;
     let mut samples = case.recording.timeline.samples.iter();
-    let pages = samples
-        .find_map(|sample| sample.instances.get(instance as usize)?.regions.get(at)?.value())?;
-    let counts: Vec<f64> = pages.by_node.iter().map(|n| f64::from(*n)).collect();
-    let shares = looks::shares(&counts)?;
+    let shares = samples.find_map(|sample| {
+        let pages = sample.instances.get(instance as usize)?.regions.get(at)?.value()?;
+        let counts: Vec<f64> = pages.by_node.iter().map(|n| f64::from(*n)).collect();
+        // Before its first touch a region has no pages anywhere.
+        looks::shares(&counts)
+    })?;
     let over = |(at, share): (usize, &f64)| (share - room.get(at).copied().unwrap_or(0.0)).max(0.0);
     let astray: f64 = shares.iter().enumerate().map(over).sum();
     (astray > ASTRAY).then(|| {
@@ -408,9 +410,14 @@ mod tests {
                     plan.memory[0].count = count;
                     plan.memory[0].first_touch = touch.clone();
                     plan.memory[0].policies = policies.clone();
+                    let mut untouched = run.timeline.samples[0].clone();
                     for instance in &mut run.timeline.samples[0].instances {
                         instance.regions = vec![pages(on_1)];
                     }
+                    for instance in &mut untouched.instances {
+                        instance.regions = vec![made::untouched()];
+                    }
+                    run.timeline.samples.insert(0, untouched);
                 });
             let n = caveats.iter().filter(|caveat| caveat.id == "memory_astray").count();
             // Both instances look the same.

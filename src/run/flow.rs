@@ -162,6 +162,9 @@ impl Lot {
                 let mut wanted = n;
                 let mut taken = false;
                 for left in (size - me..=size).rev() {
+                    if wanted == 0 {
+                        return false;
+                    }
                     taken = random.below(left) < wanted;
                     wanted -= u64::from(taken);
                 }

@@ -99,8 +99,14 @@ impl<'a> Sampler<'a> {
         };
         sampler.scan_seq = (0..plan.n_spaces()).map(|it| sampler.scan_seq_of(it)).collect();
         sampler.look();
+        // Where a look costs little, the next one is at the gate; no task ran at this one, which so
+        // is no cost of the window.
         let now = clock::monotonic_ns();
-        (sampler.gate_ns, sampler.next_ns) = (Some(now), now);
+        if sampler.timeline.cost_ns * COST_PARTS < BEGIN_NS {
+            sampler.next_ns = now;
+        }
+        sampler.timeline.cost_ns = 0;
+        sampler.gate_ns = Some(now);
         Some(sampler)
     }
 

@@ -7,17 +7,18 @@
 //! task that sleeps in two looks and has not left a CPU between them did not run between them; one
 //! that waits awake and has asked meanwhile, in the same wait, has done all that it had to. Where
 //! one of these is true of a whole circle, nobody is left to release anybody there: the proof needs
-//! no length of time, so an overloaded machine cannot make it wrong. A circle in which only the
+//! no length of time, so slow or overloaded tasks cannot make it wrong (METHODOLOGY.md says what of
+//! the kernel's can). A circle in which only the
 //! background is left has nothing to do any more. Must not know: what is done about it.
 
 use super::failure::{address, step_words};
 use super::roster;
-use crate::host::task;
+use crate::host;
 use crate::plan::{Op, Plan};
 use crate::record::memory::{Memory, TaskSlot, TaskState, WAIT_BITS};
 use crate::record::recording::Waiting;
 use crate::sys::clock;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Time between two looks (ns). It takes three of them to see a stall: within the first the last
@@ -27,6 +28,7 @@ const EVERY_NS: u64 = 300_000_000;
 /// A task that is in a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Rest {
+    task: usize,
     /// Its word, which is another one for each wait.
     wait: u64,
     how: How,
@@ -43,7 +45,7 @@ enum How {
 impl Rest {
     /// Whether it has released nobody since `before`, and will not.
     fn is_stuck(&self, before: &Rest) -> bool {
-        self.wait == before.wait
+        (self.task, self.wait) == (before.task, before.wait)
             && match (before.how, self.how) {
                 (How::Asleep(before), How::Asleep(now)) => before == now,
                 (How::Awake(before), How::Awake(now)) => before < now,
@@ -98,16 +100,16 @@ impl Circle {
 
     /// How those who are there wait, if all do so far as can be seen.
     fn at_rest(&self, memory: &Memory) -> Option<Vec<Rest>> {
-        let one = |(_, slot): (usize, &TaskSlot)| {
+        let one = |(task, slot): (usize, &TaskSlot)| {
             let wait = slot.waits_at.load(Relaxed);
             let (pid, tid) = (slot.pid.load(Relaxed), slot.tid.load(Relaxed));
             let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
-            let how = match (task::asleep(&status), slot.spun.load(Relaxed)) {
+            let how = match (host::task::asleep(&status), slot.spun.load(Relaxed)) {
                 (Some(switches), _) => How::Asleep(switches),
                 (None, 0) => return None,
                 (None, spun) => How::Awake(spun),
             };
-            Some(Rest { wait, how })
+            Some(Rest { task, wait, how })
         };
         present(memory, &self.tasks).map(one).collect()
     }
@@ -143,7 +145,7 @@ fn circles(plan: &Plan) -> Vec<Circle> {
 }
 
 /// What tasks of one copy can release each other through.
-#[derive(PartialEq)]
+#[derive(PartialEq, Eq, Hash)]
 enum Tie {
     Channel(u32),
     Sync(u32),
@@ -152,7 +154,7 @@ enum Tie {
 
 /// By team, the first team of its circle.
 fn circle_of_team(plan: &Plan) -> Vec<usize> {
-    let ties = |team: usize| -> Vec<Tie> {
+    let ties = |team: usize| -> HashSet<Tie> {
         let tie = |op: &Op| match op {
             Op::Send { channel, .. } | Op::Receive { channel, .. } => Some(Tie::Channel(*channel)),
             Op::Sync(it) => Some(Tie::Sync(it.object)),
@@ -162,12 +164,13 @@ fn circle_of_team(plan: &Plan) -> Vec<usize> {
         let own = std::iter::once(Tie::Team(team as u32));
         own.chain(plan.teams[team].ops.iter().filter_map(tie)).collect()
     };
-    let ties: Vec<Vec<Tie>> = (0..plan.teams.len()).map(ties).collect();
-    let mut circle: Vec<usize> = (0..ties.len()).collect();
-    for one in 0..ties.len() {
-        for other in 0..one {
-            if ties[one].iter().any(|tie| ties[other].contains(tie)) {
-                let (a, b) = (circle[one], circle[other]);
+    let mut circle: Vec<usize> = (0..plan.teams.len()).collect();
+    let mut first_at = HashMap::new();
+    for team in 0..plan.teams.len() {
+        for tie in ties(team) {
+            let first = *first_at.entry(tie).or_insert(team);
+            let (a, b) = (circle[team], circle[first]);
+            if a != b {
                 let (to, from) = (a.min(b), a.max(b));
                 circle.iter_mut().filter(|it| **it == from).for_each(|it| *it = to);
             }

@@ -117,3 +117,28 @@ steps = [ { sleep = '1500ms' }, { repeat = 3, steps = [ { send = 'back' } ] } ]
     let run = &json(&schedload(&format!("run {path} --json -")))["runs"][0];
     assert_eq!((&run["end"], &run["messages"]["received"]), (&"done".into(), &3.into()));
 }
+
+/// They are released when the foreground has ended, and not before.
+#[test]
+fn a_background_that_waits_stalls_nobody() {
+    let text = "about = 'x'
+[channel.back]
+kind = 'pipe'
+[channel.forth]
+kind = 'pipe'
+[team.idle]
+size       = 2
+background = true
+steps      = [ { forever = [ { receive = 'back' }, { send = 'forth' } ] } ]
+[team.idler]
+size       = 2
+background = true
+steps      = [ { forever = [ { receive = 'forth' }, { send = 'back' } ] } ]
+[team.main]
+size  = 1
+steps = [ { sleep = '1500ms' } ]
+";
+    let (_dir, path) = profile(text);
+    let run = &json(&schedload(&format!("run {path} --json -")))["runs"][0];
+    assert_eq!(run["end"], "done");
+}

@@ -69,7 +69,7 @@ impl Stand {
         let slot = self.memory.slot(task);
         let (pid, tid) = (slot.pid.load(Relaxed), slot.tid.load(Relaxed));
         let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status"));
-        task::asleep(&status.unwrap_or_default())
+        host::task::asleep(&status.unwrap_or_default())
     }
 
     fn await_that(&self, what: impl Fn() -> bool) {
@@ -191,6 +191,27 @@ fn who_can_release_each_other_is_a_circle() {
     check(&format!("{locks}{alone}"), &[0, 0, 0, 3, 4]);
     let both = team("both", "{ send = 'one[0]' }");
     check(&format!("{locks}{alone}{both}"), &[0, 0, 0, 0, 4, 0]);
+}
+
+/// What waits in the background for who never comes is no reason to end a run that goes on.
+#[test]
+fn a_circle_has_who_is_in_it_in_its_copy() {
+    let idle = "copies = 2\n[channel.idle]\nkind = 'pipe'\n\
+                [team.idle]\nsize = 2\nbackground = true\n\
+                steps = [ { receive = 'idle' } ]\n\
+                [team.source]\nsize = 1\nbackground = true\n\
+                steps = [ { forever = [ { send = 'idle' } ] } ]\n";
+    let text = TEXT.replacen('\n', &format!("\n{idle}"), 1);
+    let found = circles(&planned(&text));
+    let found: Vec<_> =
+        found.iter().map(|it| (it.tasks.as_slice(), it.foreground.as_slice())).collect();
+    let expected: [(&[usize], &[usize]); 4] = [
+        (&[0, 1, 2], &[]),
+        (&[3, 4, 5, 6], &[3, 4, 5, 6]),
+        (&[7, 8, 9], &[]),
+        (&[10, 11, 12, 13], &[10, 11, 12, 13]),
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]
