@@ -27,17 +27,20 @@ pub fn multiply(span: Span<'_>, n: u64, between: &mut Between<'_>) -> bool {
     let (a, rest) = words.split_at(side * side);
     let (b, rest) = rest.split_at(side * side);
     let c = &rest[..side * side];
-    let row_bytes = (3 * side * size_of::<u64>()) as u64;
+    let columns = (PIECE_PRODUCTS / side).clamp(1, side);
     let (mut products, mut bytes) = (0, 0);
     for _ in 0..n {
         for (row, results) in a.chunks_exact(side).zip(c.chunks_exact(side)) {
-            bulk::row_by_matrix(results, row, b);
-            (products, bytes) = (products + side * side, bytes + row_bytes);
-            if products >= PIECE_PRODUCTS {
-                if !between(bytes) {
-                    return false;
+            for (first, results) in (0..).step_by(columns).zip(results.chunks(columns)) {
+                bulk::row_by_columns(results, row, b, first);
+                products += results.len() * side;
+                bytes += 3 * size_of_val(results) as u64;
+                if products >= PIECE_PRODUCTS {
+                    if !between(bytes) {
+                        return false;
+                    }
+                    (products, bytes) = (0, 0);
                 }
-                (products, bytes) = (0, 0);
             }
         }
     }
@@ -93,6 +96,21 @@ mod tests {
         assert_eq!(check(1, false), 1);
         assert_eq!(check(3, false), 3);
         assert!(check(u32::MAX, true) > 3);
+    }
+
+    /// A row of these alone is more products than a piece may be.
+    #[test]
+    fn pieces_end_within_rows() {
+        let region = Region::private(3 * 8 * 400 * 400).unwrap();
+        let (mut pieces, mut bytes) = (0, 0);
+        assert!(multiply(Span::all(&region), 1, &mut |more| {
+            assert!(more * 400 <= (3 * 8 * 2 * PIECE_PRODUCTS) as u64, "{more}");
+            (pieces, bytes) = (pieces + 1, bytes + more);
+            true
+        }));
+        let products: usize = 400 * 400 * 400;
+        assert!(pieces >= products / (2 * PIECE_PRODUCTS), "{pieces}");
+        assert_eq!(bytes, 3 * 8 * 400 * 400);
     }
 
     #[test]
