@@ -71,6 +71,10 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def few(value: float) -> str:
+    return f"{value:.3f}"
+
+
 def cases(n_loops: int) -> list[Case]:
     """All cases; n_loops is the number of round trips of the pipe ones."""
     time_line = r"^Time: ([0-9.]+)$"
@@ -197,6 +201,14 @@ def table(case: Case, pairs: list[tuple[Sample, Sample]]) -> list[str]:
         Measure("cpu_s", "CPU time, user and system", seconds),
         Measure("switches", "context switches", count),
     ]
+    if case.rate:
+        # Both have the same time for as much work as they can: totals say nothing.
+        pairs = [(each_trip(ours), each_trip(peer)) for ours, peer in pairs]
+        measures = [
+            measures[0],
+            Measure("cpu_s", "CPU time for each of them", round_trip),
+            Measure("switches", "context switches for each of them", few),
+        ]
     lines = [
         "| measure | ours, median | peer, median | ratio of medians | ratio in pairs, median "
         "| lowest | highest |",
@@ -214,6 +226,13 @@ def table(case: Case, pairs: list[tuple[Sample, Sample]]) -> list[str]:
             cells += ["unknown: the peer's is 0"] * 3
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def each_trip(sample: Sample) -> Sample:
+    trips = SOCKETS_S / sample.own_s
+    return dataclasses.replace(
+        sample, cpu_s=sample.cpu_s / trips, switches=sample.switches / trips
+    )
 
 
 def ratio(ours: float, peer: float) -> str:

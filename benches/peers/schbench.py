@@ -52,8 +52,10 @@ def numbers(text: str) -> dict[str, float]:
 
     def number(block: str, row: str) -> float:
         at = text.rfind(block)
+        # A block is its line and the rows under it, which begin with a tab.
+        rows = re.compile(r".*\n?(?:\t.*\n?)*").match(text, max(at, 0))
         pattern = rf"^\t[* ] {re.escape(row)}: (\d+)" if row else r"^average rps: ([0-9.]+)"
-        match = re.compile(pattern, re.MULTILINE).search(text, max(at, 0))
+        match = re.search(pattern, rows.group() if rows else "", re.MULTILINE)
         if at < 0 or match is None:
             raise Failure(f"no {row or 'number'} of `{block}` among its lines")
         return float(match.group(1))

@@ -48,15 +48,29 @@ def run(
             )
         except OSError as error:
             raise Failure(f"{argv[0]} did not start: {error.strerror}") from error
-        alarm = threading.Timer(limit_s, os.killpg, (child.pid, signal.SIGKILL))
+        too_long = threading.Event()
+
+        def end_it() -> None:
+            too_long.set()
+            os.killpg(child.pid, signal.SIGKILL)
+
+        alarm = threading.Timer(limit_s, end_it)
         alarm.start()
-        _, status, usage = os.wait4(child.pid, 0)
-        wall_s = time.perf_counter() - begin
-        alarm.cancel()
+        try:
+            # Not reaped yet, so that the alarm never finds another process in its place.
+            os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        except BaseException:
+            os.killpg(child.pid, signal.SIGKILL)
+            raise
+        finally:
+            alarm.cancel()
+            alarm.join()
+            wall_s = time.perf_counter() - begin
+            _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         text = output.read()
-    if child.returncode == -signal.SIGKILL:
+    if too_long.is_set():
         raise Failure(f"`{shown}` took longer than {limit_s:.0f} s and was killed")
     if child.returncode != 0:
         last = (text.strip().splitlines() or ["no output"])[-1]
