@@ -144,7 +144,7 @@ pub(super) fn generator_late(case: &Case<'_>, arrivals: &[Arrivals]) -> Option<S
             }
             let p999 = it.lateness.p999.filter(|ns| *ns > LATE_NS)?;
             let time = crate::base::unit::time(p999 as f64);
-            Some(format!("arrivals of team {} were up to {time} late (p99.9)", it.team))
+            Some(format!("0.1 % of the arrivals of team {} were {time} late or more", it.team))
         })
         .collect();
     (!late.is_empty())
@@ -156,7 +156,7 @@ pub(super) fn origin_lost(case: &Case<'_>) -> Option<String> {
     let lost: u64 = case.recording.tasks.iter().map(|task| task.without_origin).sum();
     (lost > 0).then(|| {
         format!(
-            "{lost} blocks that are measured from an arrival have no time: no message with an \
+            "of blocks that are measured from an arrival {lost} got no time: no message with an \
              arrival had come, or its stamp was lost in a queue longer than the ring of stamps (of \
              small messages)"
         )
@@ -254,7 +254,7 @@ mod tests {
         };
         check(all_of_them(), 5_000, "");
         check(all_of_them(), 990_000, "");
-        check(all_of_them(), 2_000_000, "were up to 2.0");
+        check(all_of_them(), 2_000_000, "0.1 % of the arrivals of team ");
         check(all_of_them() / 2, 5_000, "achieved 50.0 % of its rate");
         check(0, 5_000, "achieved 0.0 % of its rate");
     }
