@@ -229,6 +229,7 @@ def table(case: Case, pairs: list[tuple[Sample, Sample]]) -> list[str]:
 
 
 def each_trip(sample: Sample) -> Sample:
+    """What one round trip of a fixed time took of CPU time and switches."""
     trips = SOCKETS_S / sample.own_s
     return dataclasses.replace(
         sample, cpu_s=sample.cpu_s / trips, switches=sample.switches / trips

@@ -170,8 +170,8 @@ impl<'a> Coordinator<'a> {
             space.copies.clone().map(open).collect::<Result<_, _>>()?;
         let tasks = Tasks::Threads(&channels);
         let begun = clock::monotonic_ns();
-        let members = crew::members(self.plan, &space, Form::Threads);
-        let mut workers = crew::workers(&stage, &members, &space, &channels, &areas);
+        let mut workers: Vec<_> =
+            crew::workers(&stage, &space, &channels, &areas, Form::Threads).collect();
         thread::crew(&seeds, |crew| {
             let ran = self
                 .start_threads(crew, &mut workers)

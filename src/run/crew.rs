@@ -6,8 +6,7 @@ use super::areas::Areas;
 use super::program::Channels;
 use super::stage::Stage;
 use super::worker::Worker;
-use crate::plan::{Form, Plan, Space};
-use crate::record::gather::TaskId;
+use crate::plan::{Form, Space};
 use crate::sys::Errno;
 use crate::sys::thread::Crew;
 
@@ -15,28 +14,23 @@ use crate::sys::thread::Crew;
 /// are not on the stack.
 const STACK_BYTES: usize = 64 << 10;
 
-/// Who is in an address space and has this form: copy by copy, in the order of the profile.
-pub(super) fn members(plan: &Plan, space: &Space, form: Form) -> Vec<TaskId> {
-    let mut members = Vec::new();
-    for copy in space.copies.clone() {
-        for &team in space.teams.iter().filter(|team| plan.teams[**team].form == form) {
-            let indices = 0..plan.teams[team].size;
-            members.extend(indices.map(|index| TaskId { team, copy, index }));
-        }
-    }
-    members
-}
-
-/// Workers for members of an address space; `channels` are those of its copies.
-pub(super) fn workers<'a>(
-    stage: &Stage<'a>,
-    members: &[TaskId],
-    space: &Space,
+/// The tasks of an address space that have this form, prepared one by one: copy by copy, in the
+/// order of the profile. `channels` are those of its copies.
+pub(super) fn workers<'a, 'b>(
+    stage: &'b Stage<'a>,
+    space: &'b Space,
     channels: &'a [Channels<'a>],
     areas: &'a Areas,
-) -> Vec<Worker<'a>> {
-    let of = |copy: u32| &channels[(copy - space.copies.start) as usize];
-    members.iter().map(|&member| stage.worker(member, of(member.copy), areas)).collect()
+    form: Form,
+) -> impl Iterator<Item = Worker<'a>> + use<'a, 'b> {
+    let plan = stage.plan;
+    space.copies.clone().zip(channels).flat_map(move |(copy, channels)| {
+        let teams = space.teams.iter().filter(move |team| plan.teams[**team].form == form);
+        teams.flat_map(move |&team| {
+            let members = 0..plan.teams[team].size;
+            members.map(move |me| stage.worker(copy, team, me, channels, areas))
+        })
+    })
 }
 
 /// Starts a thread for each, in order, but for those that steps start.

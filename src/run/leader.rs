@@ -17,7 +17,6 @@ use super::worker::Worker;
 use super::{crew, failure};
 use crate::plan::{Form, Plan, Sharing, Space};
 use crate::record::Layout;
-use crate::record::gather::TaskId;
 use crate::record::memory::{Memory, Phase, TaskState};
 use crate::record::recorder::Recorders;
 use crate::sys::cpu::CurrentCpu;
@@ -239,21 +238,23 @@ impl Children<'_> {
         let (stage, plan) = (self.stage, self.stage.plan);
         let areas = areas.own(plan, space).map_err(|error| self.no_memory(error))?;
         areas.tell(plan, stage.memory, space.number);
+        // Each process is prepared before its fork, in the memory of the one before: what all of
+        // them need at once, each would have to give back as it ends.
+        let workers = |form| crew::workers(stage, space, channels, &areas, form);
         let settle = || self.settle(space.instance, &areas, Sharing::Process);
-        let workers = |tasks: &[TaskId]| crew::workers(stage, tasks, space, channels, &areas);
-        for process in crew::members(plan, space, Form::Processes).chunks(1) {
-            let mut workers = workers(process);
-            self.fork_tasks(forker, process, || {
+        for mut worker in workers(Form::Processes) {
+            let one = std::slice::from_mut(&mut worker);
+            self.fork_tasks(forker, one, |one| {
                 if settle() {
-                    workers.iter_mut().for_each(Worker::run);
+                    one[0].run();
                 }
             })?;
         }
-        let threads = crew::members(plan, space, Form::Threads);
+        let mut threads: Vec<_> = workers(Form::Threads).collect();
         if !threads.is_empty() {
-            self.fork_tasks(forker, &threads, || {
+            self.fork_tasks(forker, &mut threads, |workers| {
                 if settle() {
-                    self.run_threads(&mut workers(&threads));
+                    self.run_threads(workers);
                 }
             })?;
         }
@@ -348,25 +349,23 @@ impl Children<'_> {
         }
     }
 
-    /// Forks a process for these tasks, which prepares and runs them itself: what we write to
-    /// between two forks would be copied once more for each.
-    fn fork_tasks(
+    /// Forks a process for these tasks.
+    fn fork_tasks<'w>(
         &self,
         forker: &Forker,
-        tasks: &[TaskId],
-        body: impl FnOnce(),
+        workers: &'w mut [Worker<'_>],
+        body: impl FnOnce(&'w mut [Worker<'_>]),
     ) -> Result<(), (Could, Errno)> {
-        let (plan, memory) = (self.stage.plan, self.stage.memory);
+        let memory = self.stage.memory;
+        let tasks: Vec<usize> = workers.iter().map(|worker| worker.task).collect();
         let child = self.fork(forker, || {
-            for id in tasks {
-                let instance = plan.instance(id.copy) as usize;
-                memory.map_in(roster::number(plan, *id), id.team, instance);
+            for worker in workers.iter() {
+                memory.map_in(worker.task, worker.team, worker.recorder.instance());
             }
-            body();
+            body(workers);
         })?;
         // The tasks do it too, if they get so far.
-        let numbers = tasks.iter().map(|id| roster::number(plan, *id));
-        numbers.for_each(|task| memory.slot(task).pid.store(child, Relaxed));
+        tasks.into_iter().for_each(|task| memory.slot(task).pid.store(child, Relaxed));
         Ok(())
     }
 

@@ -13,11 +13,6 @@ pub(super) fn first_task(plan: &Plan, copy: u32, team: usize) -> usize {
     copy as usize * sizes(&plan.teams) + sizes(&plan.teams[..team])
 }
 
-/// The number of a task.
-pub(super) fn number(plan: &Plan, id: TaskId) -> usize {
-    first_task(plan, id.copy, id.team) + id.index as usize
-}
-
 /// The counter of a team's tasks in a copy that have not done their steps.
 pub(super) fn at_work(plan: &Plan, copy: u32, team: usize) -> usize {
     copy as usize * plan.teams.len() + team

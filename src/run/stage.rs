@@ -12,7 +12,6 @@ use crate::base::CpuList;
 use crate::base::Random;
 use crate::plan::{self, FirstTouch, Op, Plan};
 use crate::record::Memory;
-use crate::record::gather::TaskId;
 use crate::record::recorder::{Recorder, Recorders};
 use crate::step::memory::Span;
 use crate::step::work;
@@ -56,16 +55,17 @@ impl Pace {
 }
 
 impl<'a> Stage<'a> {
-    /// A member of a team in a copy, ready to run.
+    /// Member `me` of a team in a copy, ready to run.
     pub(super) fn worker(
         &self,
-        id: TaskId,
+        copy: u32,
+        team: usize,
+        me: u32,
         channels: &'a Channels<'a>,
         areas: &'a Areas,
     ) -> Worker<'a> {
-        let TaskId { team, copy, index: me } = id;
         let team_plan = &self.plan.teams[team];
-        let task = roster::number(self.plan, id);
+        let task = roster::first_task(self.plan, copy, team) + me as usize;
         let member = copy as usize * team_plan.size as usize + me as usize;
         let place = |places: &[CpuList]| {
             (!places.is_empty()).then(|| places[member % places.len()].clone())
@@ -80,6 +80,7 @@ impl<'a> Stage<'a> {
         let spawns = team_plan.ops.iter().any(|op| matches!(op, Op::Spawn { .. }));
         Worker {
             task,
+            team,
             name: format!("{}-{member}", team_plan.name),
             channels,
             recorder: Recorder::new(self.recorders, task, team)

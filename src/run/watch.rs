@@ -8,8 +8,8 @@
 //! that waits awake and has asked meanwhile, in the same wait, has done all that it had to. Where
 //! one of these is true of a whole circle, nobody is left to release anybody there: the proof needs
 //! no length of time, so slow or overloaded tasks cannot make it wrong (METHODOLOGY.md says what of
-//! the kernel's can). A circle in which only the
-//! background is left has nothing to do any more. Must not know: what is done about it.
+//! the kernel's can). A circle in which only the background is left has nothing to do any more.
+//! Must not know: what is done about it.
 
 use super::failure::{address, step_words};
 use super::roster;

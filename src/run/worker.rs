@@ -36,6 +36,7 @@ use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 #[repr(align(128))]
 pub(super) struct Worker<'a> {
     pub task: usize,
+    pub team: usize,
     pub name: String,
     pub program: Program<'a>,
     pub channels: &'a Channels<'a>,

@@ -281,7 +281,7 @@ fn stopped_processes_do_not_hold_up_the_end() {
 /// A task that hangs behind the window is killed by somebody who has lost patience.
 #[test]
 fn a_task_that_is_killed_after_the_window_is_named() {
-    let line = "run pingpong --as processes --warmup 0 --duration 300ms --kind futex --json -";
+    let line = "run pingpong --as processes --warmup 0 --duration 2s --kind futex --json -";
     // The run has a stopped task go on, so it may be gone before it is killed.
     let killed = (0..10).find_map(|_| {
         let child = start(SCHEDLOAD, line);

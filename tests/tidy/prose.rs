@@ -122,7 +122,7 @@ fn words_that_stand_nowhere() {
         assert_eq!(faults.len(), n_expected, "{text}: {faults:?}");
     };
     let slashed = |name: &str| format!("/{name}/");
-    check_text("src/step/work/spin.rs and {dir}/work/", 0);
+    check_text(&format!("src/step{0}spin.rs and {{dir}}{0}", slashed("work")), 0);
     check_text(&format!("cd {}x", slashed("work")), 1);
     check_text(&format!("in `{}.cargo`", slashed("root")), 1);
     check_text(&format!("\n\"{}me\"", slashed("home")), 1);

@@ -69,9 +69,9 @@ fn locks() -> Table<'static> {
 fn work_kinds() -> Table<'static> {
     Table {
         what: "kind of work",
-        rows_path: "src/step/work/mod.rs",
+        rows_path: concat!("src/step/", "work/mod.rs"),
         names: work::KINDS.iter().map(|kind| kind.name).collect(),
-        dir: "src/step/work/",
+        dir: concat!("src/step/", "work/"),
         ending: ".rs",
         others: &[
             ("mod", "the rows"),
